@@ -9,7 +9,7 @@
 #include "torch.h"
 
 static PyObject *python; /* (x, dim, op, flags, mask, mask_mode, init, totals, dtype, acc, out, more, params, second,
-                            segments, segment_mode, select) */
+                            segments, segment_mode, coefficient) */
 
 /* ---- the quick way ----------------------------------------------------------------------------------------------- */
 
@@ -129,13 +129,19 @@ static bool take_arguments(PyObject **to, const char *function, const form *form
   return !PyErr_Occurred();
 }
 
+static bool is_given(PyObject *argument) {
+  return argument && argument != Py_None;
+}
+
+/* ROWSCAN_MASK_NONE where no word is given: see rp_call. */
 static bool take_mask_mode(rp_call *call, PyObject *text) {
-  call->mask_mode = ROWSCAN_MASK_SELECT;
-  if (!text)
+  if (!is_given(text))
     return true;
   if (PyUnicode_Check(text) && !PyUnicode_CompareWithASCIIString(text, "multiply"))
     call->mask_mode = ROWSCAN_MASK_MULTIPLY;
-  else if (!PyUnicode_Check(text) || PyUnicode_CompareWithASCIIString(text, "select"))
+  else if (PyUnicode_Check(text) && !PyUnicode_CompareWithASCIIString(text, "select"))
+    call->mask_mode = ROWSCAN_MASK_SELECT;
+  else
     PyErr_Format(PyExc_ValueError, "mask_mode is %R, not 'select' or 'multiply'", text);
   return !PyErr_Occurred();
 }
@@ -173,15 +179,11 @@ static bool take_dtype(rp_call *call, PyObject *dtype) {
   return number != NULL;
 }
 
-/* What tells segments, where it is not in the place of a mask; and a mask, where coefficients are there. */
-typedef struct segments {
-  PyObject *array, *select; /* Py_None: there is none */
-  rowscan_mask_mode mode;
-} segments;
-
-static bool is_given(PyObject *argument) {
-  return argument && argument != Py_None;
-}
+/* What tells segments and coefficients, where they are not in the place of a mask. */
+typedef struct beside_mask {
+  PyObject *segments, *coefficient; /* Py_None: there is none */
+  rowscan_mask_mode segment_mode;
+} beside_mask;
 
 static bool refuse_both(int one, int other) {
   PyErr_Format(PyExc_TypeError, "%s and %s are given, of which a scan takes one", argument_names[one],
@@ -189,20 +191,10 @@ static bool refuse_both(int one, int other) {
   return false;
 }
 
-/* Coefficients in the place of a mask, which goes beside, and flags or keys there or, where it is taken, beside. */
-static bool take_beside(rp_call *call, PyObject *const *given, segments *beside) {
+/* Coefficients, else flags or keys, are in the place of a mask, where that is not taken; else they go beside it. */
+static bool take_beside(rp_call *call, PyObject *const *given, beside_mask *beside) {
   static const rowscan_mask_mode modes[] = {ROWSCAN_MASK_HEADS, ROWSCAN_MASK_TAILS, ROWSCAN_MASK_KEYS};
-  *beside = (segments){.array = Py_None, .select = Py_None};
-  if (is_given(given[COEFFICIENT])) {
-    if (call->mask != Py_None && call->mask_mode == ROWSCAN_MASK_MULTIPLY) {
-      PyErr_SetString(PyExc_ValueError, "mask_mode is 'multiply', which has no meaning beside a coefficient: 'select' "
-                                        "has");
-      return false;
-    }
-    beside->select = call->mask;
-    call->mask = given[COEFFICIENT];
-    call->mask_mode = ROWSCAN_MASK_COEFFICIENT;
-  }
+  *beside = (beside_mask){.segments = Py_None, .coefficient = Py_None};
   int first = -1;
   for (int i = 0; i < 3; i++) {
     if (!is_given(given[HEADS + i]))
@@ -210,13 +202,18 @@ static bool take_beside(rp_call *call, PyObject *const *given, segments *beside)
     if (first >= 0)
       return refuse_both(first, HEADS + i);
     first = HEADS + i;
-    beside->array = given[first];
-    beside->mode = modes[i];
+    beside->segments = given[first];
+    beside->segment_mode = modes[i];
   }
-  if (first >= 0 && call->mask == Py_None) {
-    call->mask = beside->array;
-    call->mask_mode = beside->mode;
-    *beside = (segments){.array = Py_None, .select = Py_None};
+  if (is_given(given[COEFFICIENT]) && call->mask != Py_None)
+    beside->coefficient = given[COEFFICIENT];
+  else if (is_given(given[COEFFICIENT])) {
+    call->mask = given[COEFFICIENT];
+    call->mask_mode = ROWSCAN_MASK_COEFFICIENT;
+  } else if (first >= 0 && call->mask == Py_None) {
+    call->mask = beside->segments;
+    call->mask_mode = beside->segment_mode;
+    *beside = (beside_mask){.segments = Py_None, .coefficient = Py_None};
   }
   return true;
 }
@@ -239,17 +236,17 @@ static PyObject *none_if_missing(PyObject *given) {
   return given ? given : Py_None;
 }
 
-static PyObject *call_python(const rp_call *call, PyObject *const *given, PyObject *dim, const segments *beside) {
+static PyObject *call_python(const rp_call *call, PyObject *const *given, PyObject *dim, const beside_mask *beside) {
   if (!python) {
     PyErr_SetString(PyExc_RuntimeError, "rowscan._core was imported without rowscan");
     return NULL;
   }
   PyObject *op = given[OP] ? rp_new_ref(given[OP]) : PyUnicode_FromString(rowscan_op_name(call->op));
-  return PyObject_CallFunction(python, "OONiOiOOOOOOOOOiO", call->x, dim, op, (int)call->flags, call->mask,
-                               (int)call->mask_mode, call->init, none_if_missing(given[TOTALS]),
-                               none_if_missing(given[DTYPE]), none_if_missing(given[ACC]), call->out,
-                               none_if_missing(given[MORE]), none_if_missing(given[PARAMS]),
-                               none_if_missing(given[SECOND]), beside->array, (int)beside->mode, beside->select);
+  return PyObject_CallFunction(
+      python, "OONiOiOOOOOOOOOiO", call->x, dim, op, (int)call->flags, call->mask, (int)call->mask_mode, call->init,
+      none_if_missing(given[TOTALS]), none_if_missing(given[DTYPE]), none_if_missing(given[ACC]), call->out,
+      none_if_missing(given[MORE]), none_if_missing(given[PARAMS]), none_if_missing(given[SECOND]), beside->segments,
+      (int)beside->segment_mode, beside->coefficient);
 }
 
 /* Whether the mask is one, or coefficients, as the operator has it, and ties are not where it has none. */
@@ -266,13 +263,13 @@ static PyObject *scan_given(rowscan_op op, PyObject *const *given) {
                   .totals = Py_None,
                   .out = none_if_missing(given[OUT]),
                   .op = op};
-  segments beside;
+  beside_mask beside;
   int totals = flag(given[TOTALS]);
   if (totals < 0 || !take_flags(&call, given) || !take_ties(&call, given[TIES]) ||
       !take_mask_mode(&call, given[MASK_MODE]) || !take_beside(&call, given, &beside))
     return NULL;
-  PyObject *dim = none_if_missing(given[DIM] && given[DIM] != Py_None ? given[DIM] : given[AXIS]);
-  bool further = given[MORE] || given[PARAMS] || given[SECOND] || beside.mode || beside.select != Py_None;
+  PyObject *dim = none_if_missing(is_given(given[DIM]) ? given[DIM] : given[AXIS]);
+  bool further = given[MORE] || given[PARAMS] || given[SECOND] || beside.segment_mode || beside.coefficient != Py_None;
   bool quick = !further && !totals && call.init == Py_None && (!given[ACC] || given[ACC] == Py_None) &&
                PyLong_Check(dim) && take_op(&call, given[OP]) && suits_op(&call) && take_dtype(&call, given[DTYPE]);
   if (quick) {

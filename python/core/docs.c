@@ -10,7 +10,7 @@
  */
 #define MANUAL(name, Results, sign, identity, combine, gradient, inclusive, reverse, exclusive, totals)                \
   name                                                                                                                 \
-      "(x, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False, mask=None, mask_mode='select', "    \
+      "(x, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False, mask=None, mask_mode=None, "        \
       "heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None)\n--\n\n" Results    \
       " along one dimension: y[i] = x[0] " sign " x[1] " sign " ... " sign " x[i] in each row.\n"                      \
       "\n"                                                                                                             \
@@ -33,7 +33,8 @@
       "    omit_nan   True: count elements that are NaN as " identity ". Integers have none.\n"                        \
       "    mask       An array that broadcasts to x's shape, on x's device; what it does is for mask_mode to say.\n"   \
       "    mask_mode  'select': count elements where mask is 0 or False as " identity ", whatever they are, NaN\n"     \
-      "               included. 'multiply': scan x * mask, in which NaN * 0 is NaN.\n"                                 \
+      "               included; the default for masks of bool and integers. 'multiply': scan x * mask, in which\n"     \
+      "               NaN * 0 is NaN. A floating mask, which may be one of weights, needs one of these words.\n"       \
       "    heads, tails, keys\n"                                                                                       \
       "               One of them cuts each row into segments, beside a mask too, and the scan begins anew in\n"       \
       "               each: an array that broadcasts to x's shape, on x's device. A segment begins with each\n"        \
@@ -116,7 +117,7 @@ const char rp_cumprod_doc[] = MANUAL(
 
 /* Of a maximum or minimum: its name, what it makes, its function, the identity, and the results of the examples. */
 #define MANUAL_OF_ORDER(name, Results, function, identity, inclusive, exclusive, totals)                               \
-  name "(x, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False, mask=None, mask_mode='select', "   \
+  name "(x, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False, mask=None, mask_mode=None, "       \
        "heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, out=None, "                  \
        "indices=False, ties='last')\n--\n\n" Results " along one dimension: y[i] = " function                          \
        "(x[0], ..., x[i]) in each row.\n"                                                                              \
@@ -134,7 +135,8 @@ const char rp_cumprod_doc[] = MANUAL(
        "    exclusive  True: leave each element out of its own result; y[0] = " identity " of the\n"                   \
        "               accumulator's type, an infinity where it has one.\n"                                            \
        "    omit_nan   True: leave out elements that are NaN.\n"                                                       \
-       "    mask_mode  'select' alone: elements where mask is 0 or False are left out.\n"                              \
+       "    mask_mode  'select' alone, the word that a floating mask needs: leave out elements where mask is 0 or\n"   \
+       "               False.\n"                                                                                       \
        "    dtype      The type of the result: one that has all values of x's, or any floating type of floating\n"     \
        "               elements. Default: x's own.\n"                                                                  \
        "    indices    True: return a pair, of values and of where in the row each is, and -1 where there is none.\n"  \
@@ -166,7 +168,7 @@ const char rp_cummin_doc[] = MANUAL_OF_ORDER("cummin", "Cumulative minima", "min
 
 const char rp_logcumsumexp_doc[] =
     "logcumsumexp(x, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False, mask=None, "
-    "mask_mode='select', heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, "
+    "mask_mode=None, heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, "
     "out=None)\n--\n\n"
     "Logarithms of cumulative sums of exponentials along one dimension: y[i] = log(exp(x[0]) + ... + exp(x[i])).\n"
     "\n"
@@ -185,7 +187,8 @@ const char rp_logcumsumexp_doc[] =
     "    x          Those of cumsum, with floating elements.\n"
     "    exclusive  True: leave each element out of its own result; y[0] = -inf, or init.\n"
     "    omit_nan   True: count elements that are NaN as -inf.\n"
-    "    mask_mode  'select' alone: elements where mask is 0 or False count as -inf.\n"
+    "    mask_mode  'select' alone, the word that a floating mask needs: elements where mask is 0 or False count as\n"
+    "               -inf.\n"
     "    init       What each row begins with, a logarithm as x's elements are.\n"
     "    dtype      The type of the result, a floating one. Default: x's own.\n"
     "    acc        The type of the accumulator, 'f64' by choice. Default: float64 if x or the result is float64,\n"
@@ -201,7 +204,7 @@ const char rp_logcumsumexp_doc[] =
 
 const char rp_linear_recurrence_doc[] =
     "linear_recurrence(x, coefficient, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False, "
-    "mask=None, mask_mode='select', heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, "
+    "mask=None, mask_mode=None, heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, "
     "out=None)\n--\n\n"
     "Linear recurrences along one dimension: y[i] = coefficient[i] * y[i-1] + x[i] in each row, from y[-1] = 0.\n"
     "\n"
@@ -227,7 +230,8 @@ const char rp_linear_recurrence_doc[] =
     "               lies; else x and coefficient are converted to the type of their product. Beside elements of 16\n"
     "               bits a number counts as float32 has it, and they are converted to that if need be.\n"
     "    mask       Where it is 0 or False y[i] = y[i-1], whatever x and coefficient are there, a NaN too: what\n"
-    "               broadcasts to x's shape. mask_mode is 'select'; 'multiply' has no meaning here.\n"
+    "               broadcasts to x's shape. mask_mode is 'select', which a floating mask needs; 'multiply' has no\n"
+    "               meaning here.\n"
     "    heads, tails, keys\n"
     "               Those of cumsum: where a segment begins, what came before is dropped, a NaN too, whatever the\n"
     "               coefficient there is.\n"
@@ -254,7 +258,7 @@ const char rp_linear_recurrence_doc[] =
 
 const char rp_scan_doc[] =
     "scan(x, dim=None, op='sum', *, coefficient=None, axis=None, reverse=False, exclusive=False, omit_nan=False, "
-    "mask=None, mask_mode='select', heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, "
+    "mask=None, mask_mode=None, heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None, "
     "out=None, ties='last', more=None, params=None, second=False)\n--\n\n"
     "Scans along one dimension with any operator: y[i] = x[0] op x[1] op ... op x[i] in each row.\n"
     "\n"
@@ -296,8 +300,8 @@ const char rp_scan_doc[] =
     "    exclusive  True: leave each element out of its own result; y[0] is the operator's identity, which has all\n"
     "               bits set for 'and', and none for 'or' and 'xor'.\n"
     "    omit_nan   True: leave out elements that are NaN, with any operator. Integers have none.\n"
-    "    mask_mode  'select': leave out elements where mask is 0 or False. 'multiply' is for 'sum', 'prod' and\n"
-    "               'extended_prod', and for operators of yours.\n"
+    "    mask_mode  'select': leave out elements where mask is 0 or False; a floating mask needs the word. 'multiply'\n"
+    "               is for 'sum', 'prod' and 'extended_prod', and for operators of yours.\n"
     "    dtype      The type of the result. For 'and', 'or', 'xor' bool or an integer type with all values of x's;\n"
     "               for 'argmax' and 'argmin' int64, the default, or int32 (which JAX without 64 bits has).\n"
     "               Default: x's own for all others but 'sum', 'prod' and 'linear_recurrence' of integers.\n"

@@ -26,6 +26,18 @@ static rowscan_context *host(void) {
 
 /* ---- lists of strings -------------------------------------------------------------------------------------------- */
 
+/* One of them; NULL: an exception is set. */
+static PyObject *take_string(PyObject *item, const char *what) {
+  if (!PyUnicode_Check(item))
+    return PyErr_Format(PyExc_TypeError, "%s has %R, not a string", what, item);
+  PyObject *bytes = PyUnicode_AsUTF8String(item);
+  if (bytes && strlen(PyBytes_AsString(bytes)) != (size_t)PyBytes_Size(bytes)) {
+    PyErr_Format(PyExc_ValueError, "%s has %R, which has a NUL in it", what, item);
+    Py_CLEAR(bytes);
+  }
+  return bytes;
+}
+
 /* The strings of a sequence, in UTF-8, for as long as the list of bytes lives; NULL: an exception is set. */
 static PyObject *take_strings(PyObject *sequence, const char ***strings, Py_ssize_t *count, const char *what) {
   *count = PySequence_Check(sequence) && !PyUnicode_Check(sequence) ? PySequence_Size(sequence) : -1;
@@ -36,11 +48,7 @@ static PyObject *take_strings(PyObject *sequence, const char ***strings, Py_ssiz
   PyObject *list = PyList_New(0);
   *strings = PyMem_Calloc((size_t)*count + 1, sizeof **strings);
   for (Py_ssize_t i = 0; list && *strings && i < *count; i++) {
-    PyObject *item = PySequence_GetItem(sequence, i), *bytes = NULL;
-    if (item && PyUnicode_Check(item))
-      bytes = PyUnicode_AsUTF8String(item);
-    else if (item)
-      PyErr_Format(PyExc_TypeError, "%s has %R, not a string", what, item);
+    PyObject *item = PySequence_GetItem(sequence, i), *bytes = item ? take_string(item, what) : NULL;
     if (bytes && !PyList_Append(list, bytes))
       (*strings)[i] = PyBytes_AsString(bytes);
     Py_XDECREF(item);

@@ -49,15 +49,31 @@ static PyMethodDef methods[] = {RP_SCANS(X){"scan", FAST_WITH_NAMES(rp_scan_by_n
                                 {NULL, NULL, 0, NULL}};
 #undef X
 
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "rowscan._core", NULL, -1, methods, NULL, NULL, NULL, NULL};
+/*
+ * What these files keep in static variables (the exceptions, the kinds of arrays) belongs to the first interpreter that
+ * imports them. Returns 0, or -1 with an exception in any other one.
+ */
+static int claim(void) {
+  static int64_t owner = -1;
+  int64_t own = PyInterpreterState_GetID(PyInterpreterState_Get());
+  if (owner < 0)
+    owner = own;
+  if (owner == own)
+    return 0;
+  PyErr_SetString(PyExc_ImportError, "rowscan serves one interpreter of a process, and another one has imported it");
+  return -1;
+}
+
+static int fill(PyObject *module) {
+  return claim() || PyModule_AddStringConstant(module, "library_version", rowscan_version()) ||
+                 rp_add_torch_context(module)
+             ? -1
+             : 0;
+}
 
 PyMODINIT_FUNC PyInit__core(void) {
-  PyObject *module = PyModule_Create(&definition);
-  if (module &&
-      (PyModule_AddStringConstant(module, "library_version", rowscan_version()) || rp_add_torch_context(module))) {
-    Py_DECREF(module);
-    return NULL;
-  }
-  return module;
+  static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)fill}, {0, NULL}};
+  static struct PyModuleDef definition = {
+      PyModuleDef_HEAD_INIT, "rowscan._core", NULL, 0, methods, slots, NULL, NULL, NULL};
+  return PyModuleDef_Init(&definition);
 }

@@ -97,6 +97,16 @@ static bool keys_fit(const rp_call *call, const rp_views *v) {
   return rowscan_spec_complete(&spec) != ROWSCAN_UNSUPPORTED;
 }
 
+/* The mode of a mask that comes without a word for it. False: it may be meant to multiply. */
+static bool settle_mask_mode(rp_call *call, const rp_views *v) {
+  if (call->mask_mode || !v->mask.type)
+    return true;
+  if (is_floating(v->mask.type))
+    return false;
+  call->mask_mode = ROWSCAN_MASK_SELECT;
+  return true;
+}
+
 /* A mask of a type that the library takes. Where uint8 as a factor of bool decides y's type, Python has its say. */
 static bool mask_fits(const rp_call *call, const rp_views *v, bool decides) {
   rowscan_type type = v->mask.type;
@@ -125,7 +135,8 @@ bool rp_fit(rp_views *v, rp_call *call, rowscan_type unsigned_sum) {
   if (call->out_type && converts_first(call->op, v->x.type, call->out_type))
     return false;
   return fit(&v->mask, &v->x, call->dim, false) && fit(&v->init, &v->x, call->dim, true) &&
-         fit(&v->totals, &v->x, call->dim, true) && mask_fits(call, v, decides) && totals_fit(v);
+         fit(&v->totals, &v->x, call->dim, true) && settle_mask_mode(call, v) && mask_fits(call, v, decides) &&
+         totals_fit(v);
 }
 
 bool rp_fit_out(rp_views *v, const rp_call *call) {

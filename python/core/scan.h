@@ -27,7 +27,8 @@ typedef struct rp_call {
   unsigned flags;
   rowscan_type in_type;            /* of x, as it was seen */
   rowscan_type out_type, acc_type; /* ROWSCAN_TYPE_DEFAULT: the library's convention */
-  rowscan_mask_mode mask_mode;     /* of a mask, if there is one, which may also have coefficients, flags or keys */
+  rowscan_mask_mode mask_mode;     /* of a mask, if there is one, which may also have coefficients, flags or keys;
+                                      ROWSCAN_MASK_NONE: one that selects, and is not floating */
   enum { RP_SCAN, RP_PREPARE, RP_SPEC } wanted;
   rp_further *further; /* NULL: nothing of it */
 } rp_call;

@@ -55,11 +55,15 @@ static int numbers(PyObject *tuple, int64_t *to) {
   return (int)count;
 }
 
-/* Strides in bytes to own strides in elements; false where they are no multiple of the element. */
+/*
+ * Strides in bytes to own strides in elements; false where they are no multiple of the element, and a second one lies
+ * there.
+ */
 static bool take_byte_strides(rp_view *view, const int64_t *strides) {
   int64_t bytes = (int64_t)rowscan_type_bytes(view->type);
+  bool empty = rp_view_is_empty(view);
   for (int d = 0; d < view->rank; d++) {
-    if (strides[d] % bytes)
+    if (strides[d] % bytes && view->shape[d] > 1 && !empty)
       return false;
     view->own[RP_MOST_RANK + d] = strides[d] / bytes;
   }

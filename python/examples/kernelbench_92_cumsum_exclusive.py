@@ -2,9 +2,8 @@
 
 SPDX-License-Identifier: MIT
 
-The problem's model puts zeros before x along dim, then drops the last entry of dimension 0, whichever dim is. Along
-dimension 0 that is an exclusive scan. Along any other, rows keep all of their sums, one more than x has elements, and
-the last of dimension 0 goes.
+It follows the problem's model as it is since December 2025: the result has x's shape, 0 first and then the sums of all
+but the last element. The model before that dropped the last entry of dimension 0 instead, whichever dim was.
 """
 import torch
 
@@ -17,6 +16,4 @@ class ModelNew(torch.nn.Module):
         self.dim = dim
 
     def forward(self, x):
-        if self.dim in (0, -x.dim()):
-            return rowscan.cumsum(x, 0, exclusive=True)
-        return rowscan.cumulative_sum(x[:-1], axis=self.dim, include_initial=True)
+        return rowscan.cumsum(x, self.dim, exclusive=True)

@@ -8,6 +8,27 @@ array([[ 3.,  3.,  2.],
        [12.,  9.,  5.]])
 
 Results depend on the row alone, bit for bit: not on the batch, the device, the library, or the run.
+
+cumsum              cumulative sums; help(rowscan.cumsum) is the manual of the arguments that all scans share
+cumprod             cumulative products
+cummax, cummin      cumulative maxima and minima, and where they are
+logcumsumexp        logarithms of cumulative sums of exponentials
+linear_recurrence   y[i] = coefficient[i] * y[i-1] + x[i]: moving averages, states of linear layers
+scan                a scan with any operator, by its name: also and, or, xor, argmax, argmin, extended_prod
+cumulative_sum, cumulative_prod
+                    those of the Python array API standard
+discounted_returns  returns of episodes, for reinforcement learning
+gae                 generalized advantage estimation
+create_op           makes an operator of your own, in CUDA C++, for arrays on GPUs
+prepare             makes ready what a call needs, so that none waits for a compiler
+spec                what the kernels of a call depend on, as text
+warm                compiles the kernels of such texts, for GPUs that need not be present
+cache               the kernels on disk: rowscan.cache.info, export, import_, ...
+devices, archs      the GPUs; the architectures that can be compiled for
+set_threads         how many threads a scan on the CPU uses
+torch               rowscan.torch.patched, install: rowscan in the place of torch's own functions
+
+Errors: all of the library's are a rowscan.Error, and of a subclass that says which kind.
 """
 import importlib as _importlib
 import sys as _sys
@@ -23,7 +44,7 @@ from ._after import after_import as _after_import
 from ._errors import (BadArgument, CacheFailed, CompileFailed, CudaFailed, Error, NoCompiler, NoDevice, NoDriver,
                       NotCached, OutOfMemory, Unsupported)
 from ._call import library_of as _library_of
-from ._types import PREPARE, PROD, SPEC, SUM, create_op as _create_op
+from ._types import PREPARE as _PREPARE, PROD as _PROD, SPEC as _SPEC, SUM as _SUM, create_op as _create_op
 from . import cache
 
 
@@ -64,7 +85,7 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     >>> rowscan.cumulative_sum(np.array([1, 2, 3]), include_initial=True)
     array([0, 1, 3, 6])
     """
-    return _library_of(x).cumulative(SUM, x, axis, dtype, include_initial)
+    return _library_of(x).cumulative(_SUM, x, axis, dtype, include_initial)
 
 
 def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
@@ -73,55 +94,109 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     >>> rowscan.cumulative_prod(np.array([1, 2, 3]), include_initial=True)
     array([1, 1, 2, 6])
     """
-    return _library_of(x).cumulative(PROD, x, axis, dtype, include_initial)
+    return _library_of(x).cumulative(_PROD, x, axis, dtype, include_initial)
 
 
-def discounted_returns(rewards, gamma, done=None, dim=-1, *, init=None, acc=None):
+def discounted_returns(rewards, gamma, done=None, dim=None, *, axis=None, init=None, acc=None):
     """Discounted returns of episodes: G[t] = rewards[t] + gamma * G[t+1], where G[t+1] counts as 0 if done[t].
 
-    rewards  array of NumPy, torch, CuPy or JAX
-    gamma    number, or array that broadcasts to rewards
-    done     what broadcasts to rewards, and is not 0 or False where an episode ends with a step; default: nowhere
-    dim      dimension of time
-    init     G behind the last step, such as its value where the episode goes on: a number, or an array that broadcasts
-             to rewards with size 1 along dim; default: 0
-    acc      type of the accumulator, as for linear_recurrence
+    rewards    array of NumPy, torch, CuPy or JAX
+    gamma      number, or array that broadcasts to rewards
+    done       array that broadcasts to rewards, not 0 or False where an episode ends with a step; default: nowhere
+    dim, axis  two names of one integer, the dimension of time; only rewards of one dimension need none
+    init       G behind the last step, such as its value where the episode goes on: a number, or an array that
+               broadcasts to rewards with size 1 along dim; default: 0
+    acc        type of the accumulator, as for linear_recurrence
 
     It is linear_recurrence() from the end, in segments that end where done: nothing of an episode is in the returns of
-    another, an infinity or NaN included. Gradients, in torch and JAX, are of rewards, gamma and init.
+    another, an infinity or NaN included. Where an episode was cut off (truncated), add gamma times the value of its
+    last state to the reward of its last step. Gradients, in torch and JAX, are of rewards, gamma and init.
+
+    Returns are floating: of the type of rewards * gamma, where a number for gamma is a float, and integer rewards are
+    converted to what a float is in the array's library: float64 in NumPy and CuPy, the default dtype of torch, float32
+    in JAX without 64 bits.
 
     >>> rowscan.discounted_returns(np.array([1., 1., 1., 1.]), 0.5, done=[0, 1, 0, 0], init=8)
     array([1.5, 1. , 3.5, 5. ])
     """
-    return _library_of(rewards).discounted_returns(rewards, gamma, done, dim, init, acc)
+    return _library_of(rewards, "rewards").discounted_returns(rewards, gamma, done, dim, axis, init, acc)
 
 
-def gae(rewards, values, gamma, lam, next_values=None, terminated=None, done=None, dim=-1, *, acc=None):
+def gae(rewards, values, gamma, lam, next_values=None, terminated=None, done=None, dim=None, *, axis=None,
+        truncated=None, acc=None):
     """Generalized advantage estimation: the pair of advantages A and of returns, which are A + values.
 
-    A[t] = delta[t] + gamma * lam * A[t+1], where A[t+1] counts as 0 if done[t], and
+    A[t] = delta[t] + gamma * lam * A[t+1], where A[t+1] counts as 0 if an episode ends with step t, and
     delta[t] = rewards[t] + gamma * next_values[t] - values[t], where next_values[t] counts as 0 if terminated[t].
 
     rewards      array of NumPy, torch, CuPy or JAX
     values       of the states: in rewards' shape or, without next_values, one longer along dim
     gamma, lam   numbers, or arrays that broadcast to rewards
-    next_values  of the states behind each step, in rewards' shape; default: values[t+1]
-    terminated   what broadcasts to rewards, and is not 0 or False where nothing comes behind a step; default: done
-    done         likewise, where an episode ends with a step, because it terminated or was cut off (truncated), and the
-                 next step is of another one; default: terminated
-    dim          dimension of time
+    next_values  of the states behind each step, in rewards' shape; default: values[t+1]. Where an episode may be cut
+                 off (terminated and done are given, or truncated is) they must be given, for there values[t+1] may be
+                 of the next episode's first state. The word 'next_step' says that values[t+1] is right there too.
+    terminated   flags of the steps into a terminal state, behind which nothing comes; default: those that are done and
+                 not truncated
+    done         flags of the steps that an episode ends with, terminated or cut off; the next step is of another one.
+                 Steps that are terminated or truncated are done, whatever is here
+    truncated    flags of the steps behind which an episode was cut off, by a time limit, say
+    dim, axis    two names of one integer, the dimension of time; only rewards of one dimension need none
     acc          type of the accumulator, as for linear_recurrence
 
-    What is at next_values where terminated does not matter, NaN included. Where done nothing is passed on, an infinity
-    or NaN included. Arrays of one floating type, with numbers for gamma and lam, take one pass, computed in f64 by
-    default. With gradients, in JAX and otherwise delta is computed as the arrays' library does. Gradients, in torch and
-    JAX, are of rewards, values, next_values, gamma and lam.
+    Flags are arrays that broadcast to rewards; what is not 0 or False is set.
+
+    What is at next_values where terminated does not matter, NaN included. Where an episode ends nothing is passed on,
+    an infinity or NaN included. Arrays of one floating type, with numbers for gamma and lam, take one pass, computed in
+    f64 by default. With gradients, in JAX and otherwise delta is computed as the arrays' library does. Results are
+    floating, as those of discounted_returns are. Gradients, in torch and JAX, are of rewards, values, next_values,
+    gamma and lam.
 
     >>> advantages, returns = rowscan.gae(np.array([1., 1., 1.]), np.array([2., 2., 2., 4.]), 0.5, 0.5, done=[0, 1, 0])
     >>> advantages, returns
     (array([-0.25, -1.  ,  1.  ]), array([1.75, 1.  , 3.  ]))
+
+    These lines do what other libraries do, with the names that they have for their arrays.
+
+    CleanRL, in ppo.py, where dones[t] says whether obs[t] begins an episode:
+
+        ended = torch.cat((dones[1:], next_done[None]))
+        advantages, returns = rowscan.gae(rewards, torch.cat((values, next_value)), args.gamma, args.gae_lambda,
+                                          done=ended, dim=0)
+
+    Stable-Baselines3, in RolloutBuffer.compute_returns_and_advantage(), whose rewards have in them already what comes
+    behind a truncated step:
+
+        ended = np.concatenate((self.episode_starts[1:], dones[None]))
+        values = np.concatenate((self.values, last_values[None]))
+        self.advantages, self.returns = rowscan.gae(self.rewards, values, self.gamma, self.gae_lambda, done=ended,
+                                                    dim=0)
+
+    TorchRL, as generalized_advantage_estimate(), of arrays [..., time, features]:
+
+        advantage, value_target = rowscan.gae(reward, state_value, gamma, lmbda, next_state_value, terminated, done,
+                                              dim=-2)
+
+    RLlib, as compute_value_targets_with_bootstrap(), of one episode:
+
+        values = np.append(values, np.float32(bootstrap_value))
+        value_targets = rowscan.gae(rewards, values, gamma, lambda_, done=terminateds)[1]
+
+    Gymnasium, with AutoresetMode.NEXT_STEP, its default: values are those of all observations, one more than steps. The
+    step behind the last one of an episode does nothing but reset: leave its advantage out of the loss.
+
+        advantages, returns = rowscan.gae(rewards, values, gamma, lam, next_values="next_step", terminated=terminations,
+                                          truncated=truncations, dim=0)
+        ended = terminations | truncations
+        resets = np.concatenate((ended_before[None], ended[:-1]))
+
+    Gymnasium, with AutoresetMode.SAME_STEP: final_values are those of infos["final_obs"], where there is one.
+
+        next_values = np.where(truncations, final_values, values[1:])
+        advantages, returns = rowscan.gae(rewards, values[:-1], gamma, lam, next_values, terminated=terminations,
+                                          truncated=truncations, dim=0)
     """
-    return _library_of(rewards).gae(rewards, values, gamma, lam, next_values, terminated, done, dim, acc)
+    return _library_of(rewards, "rewards").gae(rewards, values, gamma, lam, next_values, terminated, done, dim, axis,
+                                               truncated, acc)
 
 
 def create_op(source):
@@ -176,7 +251,7 @@ def create_op(source):
 
 
 def prepare(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False, exclusive=False, omit_nan=False,
-            mask=None, mask_mode="select", heads=None, tails=None, keys=None, init=None, totals=False, dtype=None,
+            mask=None, mask_mode=None, heads=None, tails=None, keys=None, init=None, totals=False, dtype=None,
             acc=None, out=None, ties="last", more=None, params=None, second=False):
     """Makes ready what scan() of these arguments needs, or cumsum() and its like, and scans nothing.
 
@@ -188,11 +263,11 @@ def prepare(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False
     """
     _library_of(x).asked(x, dim, op, coefficient, axis, reverse, exclusive, omit_nan, mask, mask_mode, heads, tails,
                          keys, init, totals, dtype, acc, out, ties, more, params, second,
-                         wanted=PREPARE)
+                         wanted=_PREPARE)
 
 
 def spec(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False, exclusive=False, omit_nan=False,
-         mask=None, mask_mode="select", heads=None, tails=None, keys=None, init=None, totals=False, dtype=None,
+         mask=None, mask_mode=None, heads=None, tails=None, keys=None, init=None, totals=False, dtype=None,
          acc=None, out=None, ties="last", more=None, params=None, second=False):
     """The spec of a scan, as text: what its kernels are made for, and what warm() takes.
 
@@ -203,7 +278,7 @@ def spec(x, dim=None, op="sum", *, coefficient=None, axis=None, reverse=False, e
     """
     return _library_of(x).asked(x, dim, op, coefficient, axis, reverse, exclusive, omit_nan, mask, mask_mode, heads,
                                 tails, keys, init, totals, dtype, acc, out, ties, more, params, second,
-                                wanted=SPEC)
+                                wanted=_SPEC)
 
 
 def warm(specs, archs=None, *, threads=0):

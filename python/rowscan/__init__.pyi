@@ -64,7 +64,7 @@ _DType: TypeAlias = Any  # of x's library
 @overload
 def scan(x: NDArray[_Floating], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None,
          axis: _Dim = None, reverse: bool = False, exclusive: bool = False, omit_nan: bool = False,
-         mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+         mask: _Values | None = None, mask_mode: _Mode | None = None, heads: _Values | None = None,
          tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
          totals: Literal[False] = False, dtype: None = None, acc: _DType = None, out: None = None,
          ties: _Ties = "last",
@@ -73,7 +73,7 @@ def scan(x: NDArray[_Floating], dim: _Dim = None, op: _Op = "sum", *, coefficien
 @overload
 def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
-         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         mask_mode: _Mode | None = None, heads: _Values | None = None, tails: _Values | None = None,
          keys: _Values | None = None, init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None,
          acc: _DType = None, out: NDArray[Any] | None = None, ties: _Ties = "last",
          more: _More | None = None, params: _Params | None = None,
@@ -81,7 +81,7 @@ def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Va
 @overload
 def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
-         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         mask_mode: _Mode | None = None, heads: _Values | None = None, tails: _Values | None = None,
          keys: _Values | None = None, init: _Values | None = None, totals: Literal[True], dtype: _DType = None,
          acc: _DType = None, out: NDArray[Any] | None = None,
          ties: _Ties = "last",
@@ -90,7 +90,7 @@ def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Va
 @overload
 def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
-         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         mask_mode: _Mode | None = None, heads: _Values | None = None, tails: _Values | None = None,
          keys: _Values | None = None, init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None,
          acc: _DType = None, out: _Array | None = None, ties: _Ties = "last",
          more: _More | None = None, params: _Params | None = None,
@@ -98,7 +98,7 @@ def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values |
 @overload
 def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
-         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         mask_mode: _Mode | None = None, heads: _Values | None = None, tails: _Values | None = None,
          keys: _Values | None = None, init: _Values | None = None, totals: Literal[True], dtype: _DType = None,
          acc: _DType = None, out: _Array | None = None, ties: _Ties = "last",
          more: _More | None = None, params: _Params | None = None,
@@ -106,7 +106,7 @@ def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values |
 @overload
 def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
-         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         mask_mode: _Mode | None = None, heads: _Values | None = None, tails: _Values | None = None,
          keys: _Values | None = None, init: _Values | None = None, totals: bool, dtype: _DType = None,
          acc: _DType = None, out: _Array | None = None, ties: _Ties = "last",
          more: _More | None = None, params: _Params | None = None,
@@ -114,72 +114,72 @@ def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values |
 @overload
 def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
-         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         mask_mode: _Mode | None = None, heads: _Values | None = None, tails: _Values | None = None,
          keys: _Values | None = None, init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None,
          acc: _DType = None, out: NDArray[Any] | None = None, ties: _Ties = "last", more: _More | None = None,
          params: _Params | None = None, second: Literal[True]) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def scan(x: NDArray[Any], dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
-         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         mask_mode: _Mode | None = None, heads: _Values | None = None, tails: _Values | None = None,
          keys: _Values | None = None, init: _Values | None = None, totals: Literal[True], dtype: _DType = None,
          acc: _DType = None, out: NDArray[Any] | None = None, ties: _Ties = "last", more: _More | None = None,
          params: _Params | None = None, second: Literal[True]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]: ...
 @overload
 def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
-         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         mask_mode: _Mode | None = None, heads: _Values | None = None, tails: _Values | None = None,
          keys: _Values | None = None, init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None,
          acc: _DType = None, out: _Array | None = None, ties: _Ties = "last", more: _More | None = None,
          params: _Params | None = None, second: Literal[True]) -> tuple[_Array, _Array]: ...
 @overload
 def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
-         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         mask_mode: _Mode | None = None, heads: _Values | None = None, tails: _Values | None = None,
          keys: _Values | None = None, init: _Values | None = None, totals: Literal[True], dtype: _DType = None,
          acc: _DType = None, out: _Array | None = None, ties: _Ties = "last", more: _More | None = None,
          params: _Params | None = None, second: Literal[True]) -> tuple[_Array, _Array, _Array]: ...
 @overload
 def scan(x: _Array, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None, axis: _Dim = None,
          reverse: bool = False, exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None,
-         mask_mode: _Mode = "select", heads: _Values | None = None, tails: _Values | None = None,
+         mask_mode: _Mode | None = None, heads: _Values | None = None, tails: _Values | None = None,
          keys: _Values | None = None, init: _Values | None = None, totals: bool = False, dtype: _DType = None,
          acc: _DType = None, out: _Array | None = None, ties: _Ties = "last", more: _More | None = None,
          params: _Params | None = None, second: bool) -> Any: ...
 
 @overload
 def cumsum(x: NDArray[_Floating], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
-           exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode | None = None,
            heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
            init: _Values | None = None, totals: Literal[False] = False, dtype: None = None, acc: _DType = None,
            out: None = None) -> NDArray[_Floating]: ...
 @overload
 def cumsum(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode | None = None,
            heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
            init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
            out: NDArray[Any] | None = None) -> NDArray[Any]: ...
 @overload
 def cumsum(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode | None = None,
            heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
            init: _Values | None = None, totals: Literal[True], dtype: _DType = None, acc: _DType = None,
            out: NDArray[Any] | None = None) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def cumsum(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode | None = None,
            heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
            init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
            out: _Array | None = None) -> _Array: ...
 @overload
 def cumsum(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode | None = None,
            heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
            init: _Values | None = None, totals: Literal[True], dtype: _DType = None, acc: _DType = None,
            out: _Array | None = None) -> tuple[_Array, _Array]: ...
 @overload
 def cumsum(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode | None = None,
            heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
            init: _Values | None = None, totals: bool, dtype: _DType = None, acc: _DType = None,
            out: _Array | None = None) -> Any: ...
@@ -189,52 +189,52 @@ logcumsumexp = cumsum
 
 @overload
 def cummax(x: NDArray[_Floating], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
-           exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           exclusive: bool = False, omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode | None = None,
            heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
            init: _Values | None = None, totals: Literal[False] = False, dtype: None = None, acc: _DType = None,
            out: None = None, indices: Literal[False] = False, ties: Literal["last"] = "last") -> NDArray[_Floating]: ...
 @overload
 def cummax(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode | None = None,
            heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
            init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
            out: NDArray[Any] | None = None, indices: Literal[False] = False,
            ties: Literal["last"] = "last") -> NDArray[Any]: ...
 @overload
 def cummax(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode | None = None,
            heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None, init: None = None,
            totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None, out: None = None,
            indices: Literal[True], ties: _Ties = "last") -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def cummax(x: NDArray[Any], dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode | None = None,
            heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
            init: _Values | None = None, totals: Literal[True], dtype: _DType = None, acc: _DType = None,
            out: NDArray[Any] | None = None, indices: Literal[False] = False,
            ties: Literal["last"] = "last") -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode | None = None,
            heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
            init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
            out: _Array | None = None, indices: Literal[False] = False, ties: Literal["last"] = "last") -> _Array: ...
 @overload
 def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode | None = None,
            heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None, init: None = None,
            totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None, out: None = None,
            indices: Literal[True], ties: _Ties = "last") -> tuple[_Array, _Array]: ...
 @overload
 def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode | None = None,
            heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
            init: _Values | None = None, totals: Literal[True], dtype: _DType = None, acc: _DType = None,
            out: _Array | None = None, indices: Literal[False] = False,
            ties: Literal["last"] = "last") -> tuple[_Array, _Array]: ...
 @overload
 def cummax(x: _Array, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False, exclusive: bool = False,
-           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode = "select",
+           omit_nan: bool = False, mask: _Values | None = None, mask_mode: _Mode | None = None,
            heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
            init: _Values | None = None, totals: bool, dtype: _DType = None, acc: _DType = None,
            out: _Array | None = None, indices: Literal[False] = False, ties: Literal["last"] = "last") -> Any: ...
@@ -244,28 +244,28 @@ cummin = cummax
 @overload
 def linear_recurrence(x: NDArray[_Floating], coefficient: float, dim: _Dim = None, *, axis: _Dim = None,
                       reverse: bool = False, exclusive: bool = False, omit_nan: bool = False,
-                      mask: _Values | None = None, mask_mode: Literal["select"] = "select",
+                      mask: _Values | None = None, mask_mode: Literal["select"] | None = None,
                       heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
                       init: _Values | None = None, totals: Literal[False] = False, dtype: None = None,
                       acc: _DType = None, out: None = None) -> NDArray[_Floating]: ...
 @overload
 def linear_recurrence(x: NDArray[Any], coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None,
                       reverse: bool = False, exclusive: bool = False, omit_nan: bool = False,
-                      mask: _Values | None = None, mask_mode: Literal["select"] = "select",
+                      mask: _Values | None = None, mask_mode: Literal["select"] | None = None,
                       heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
                       init: _Values | None = None, totals: Literal[False] = False, dtype: _DType = None,
                       acc: _DType = None, out: NDArray[Any] | None = None) -> NDArray[Any]: ...
 @overload
 def linear_recurrence(x: NDArray[Any], coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None,
                       reverse: bool = False, exclusive: bool = False, omit_nan: bool = False,
-                      mask: _Values | None = None, mask_mode: Literal["select"] = "select",
+                      mask: _Values | None = None, mask_mode: Literal["select"] | None = None,
                       heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
                       init: _Values | None = None, totals: Literal[True], dtype: _DType = None, acc: _DType = None,
                       out: NDArray[Any] | None = None) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def linear_recurrence(x: _Array, coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
                       exclusive: bool = False, omit_nan: bool = False,
-                      mask: _Values | None = None, mask_mode: Literal["select"] = "select",
+                      mask: _Values | None = None, mask_mode: Literal["select"] | None = None,
                       heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
                       init: _Values | None = None,
                       totals: Literal[False] = False, dtype: _DType = None, acc: _DType = None,
@@ -273,7 +273,7 @@ def linear_recurrence(x: _Array, coefficient: _Values, dim: _Dim = None, *, axis
 @overload
 def linear_recurrence(x: _Array, coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
                       exclusive: bool = False, omit_nan: bool = False,
-                      mask: _Values | None = None, mask_mode: Literal["select"] = "select",
+                      mask: _Values | None = None, mask_mode: Literal["select"] | None = None,
                       heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
                       init: _Values | None = None,
                       totals: Literal[True], dtype: _DType = None, acc: _DType = None,
@@ -281,7 +281,7 @@ def linear_recurrence(x: _Array, coefficient: _Values, dim: _Dim = None, *, axis
 @overload
 def linear_recurrence(x: _Array, coefficient: _Values, dim: _Dim = None, *, axis: _Dim = None, reverse: bool = False,
                       exclusive: bool = False, omit_nan: bool = False,
-                      mask: _Values | None = None, mask_mode: Literal["select"] = "select",
+                      mask: _Values | None = None, mask_mode: Literal["select"] | None = None,
                       heads: _Values | None = None, tails: _Values | None = None, keys: _Values | None = None,
                       init: _Values | None = None, totals: bool,
                       dtype: _DType = None, acc: _DType = None, out: _Array | None = None) -> Any: ...
@@ -299,36 +299,37 @@ def cumulative_sum(x: _Array, /, *, axis: _Dim = None, dtype: _DType = None,
 cumulative_prod = cumulative_sum
 
 @overload
-def discounted_returns(rewards: NDArray[_Floating], gamma: float, done: _Values | None = None,
-                       dim: SupportsIndex = -1, *, init: _Values | None = None,
-                       acc: _DType = None) -> NDArray[_Floating]: ...
+def discounted_returns(rewards: NDArray[_Floating], gamma: float, done: _Values | None = None, dim: _Dim = None, *,
+                       axis: _Dim = None, init: _Values | None = None, acc: _DType = None) -> NDArray[_Floating]: ...
 @overload
-def discounted_returns(rewards: NDArray[Any], gamma: _Values, done: _Values | None = None, dim: SupportsIndex = -1, *,
-                       init: _Values | None = None, acc: _DType = None) -> NDArray[Any]: ...
+def discounted_returns(rewards: NDArray[Any], gamma: _Values, done: _Values | None = None, dim: _Dim = None, *,
+                       axis: _Dim = None, init: _Values | None = None, acc: _DType = None) -> NDArray[Any]: ...
 @overload
-def discounted_returns(rewards: _Array, gamma: _Values, done: _Values | None = None, dim: SupportsIndex = -1, *,
-                       init: _Values | None = None, acc: _DType = None) -> _Array: ...
+def discounted_returns(rewards: _Array, gamma: _Values, done: _Values | None = None, dim: _Dim = None, *,
+                       axis: _Dim = None, init: _Values | None = None, acc: _DType = None) -> _Array: ...
 
 @overload
-def gae(rewards: NDArray[Any], values: _Values, gamma: _Values, lam: _Values, next_values: _Values | None = None,
-        terminated: _Values | None = None, done: _Values | None = None, dim: SupportsIndex = -1, *,
+def gae(rewards: NDArray[Any], values: _Values, gamma: _Values, lam: _Values,
+        next_values: _Values | Literal["next_step"] | None = None, terminated: _Values | None = None,
+        done: _Values | None = None, dim: _Dim = None, *, axis: _Dim = None, truncated: _Values | None = None,
         acc: _DType = None) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
-def gae(rewards: _Array, values: _Values, gamma: _Values, lam: _Values, next_values: _Values | None = None,
-        terminated: _Values | None = None, done: _Values | None = None, dim: SupportsIndex = -1, *,
+def gae(rewards: _Array, values: _Values, gamma: _Values, lam: _Values,
+        next_values: _Values | Literal["next_step"] | None = None, terminated: _Values | None = None,
+        done: _Values | None = None, dim: _Dim = None, *, axis: _Dim = None, truncated: _Values | None = None,
         acc: _DType = None) -> tuple[_Array, _Array]: ...
 
 def create_op(source: str) -> _OwnOp: ...
 def prepare(x: _WithDLPack | _OnCuda, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None,
             axis: _Dim = None, reverse: bool = False, exclusive: bool = False, omit_nan: bool = False,
-            mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+            mask: _Values | None = None, mask_mode: _Mode | None = None, heads: _Values | None = None,
             tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None,
             totals: bool = False, dtype: _DType = None, acc: _DType = None, out: _WithDLPack | _OnCuda | None = None,
             ties: _Ties = "last", more: _More | None = None, params: _Params | None = None,
             second: bool = False) -> None: ...
 def spec(x: _WithDLPack | _OnCuda, dim: _Dim = None, op: _Op = "sum", *, coefficient: _Values | None = None,
          axis: _Dim = None, reverse: bool = False, exclusive: bool = False, omit_nan: bool = False,
-         mask: _Values | None = None, mask_mode: _Mode = "select", heads: _Values | None = None,
+         mask: _Values | None = None, mask_mode: _Mode | None = None, heads: _Values | None = None,
          tails: _Values | None = None, keys: _Values | None = None, init: _Values | None = None, totals: bool = False,
          dtype: _DType = None, acc: _DType = None, out: _WithDLPack | _OnCuda | None = None,
          ties: _Ties = "last", more: _More | None = None, params: _Params | None = None,

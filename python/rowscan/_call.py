@@ -20,11 +20,11 @@ MODULES = {"numpy": "_numpy", "torch": "_torch", "cupy": "_cupy", "jax": "_jax",
 _library_of_type = {}
 
 
-def library_of(x):
-    """The Library that serves x."""
+def library_of(x, what="x"):
+    """The Library that serves x, which its user calls so."""
     found = _library_of_type.get(type(x))
     if found is None:
-        found = _library_of_type[type(x)] = _find(x)
+        found = _library_of_type[type(x)] = _find(x, what)
     return found
 
 
@@ -33,15 +33,24 @@ def serve(types, library):
     _library_of_type.update(dict.fromkeys(types, library))
 
 
-def _find(x):
+def _find(x, what):
     for base in type(x).__mro__:
         module = MODULES.get((base.__module__ or "").partition(".")[0])
         if module and base.__name__ not in ("generic",):
             return importlib.import_module("." + module, __package__).library
     if hasattr(x, "__cuda_array_interface__") or hasattr(x, "__dlpack__"):
         return importlib.import_module("._dlpack", __package__).library
-    raise TypeError(f"x is a {type(x).__module__}.{type(x).__qualname__}, not an array: rowscan takes those of NumPy, "
-                    "torch, CuPy and JAX, and what has __dlpack__ or __cuda_array_interface__")
+    raise TypeError(f"{what} is a {type(x).__module__}.{type(x).__qualname__}, not an array{_way_out(x, what)}: "
+                    "rowscan takes those of NumPy, torch, CuPy and JAX, and what has __dlpack__ or "
+                    "__cuda_array_interface__")
+
+
+def _way_out(x, what):
+    """What makes an array of a column of a table, a sequence, or a number."""
+    if hasattr(x, "to_numpy"):
+        return f" ({what}.to_numpy() is one)"
+    makes_sense = isinstance(x, (int, float, list, tuple, range)) or hasattr(x, "__array__")
+    return f" (numpy.asarray({what}) is one)" if makes_sense else ""
 
 
 class Settled:
@@ -51,10 +60,15 @@ class Settled:
     coefficients are the first of `more`, and flags and keys the last, and have the segment_mode.
     """
     __slots__ = ("x", "dim", "op", "flags", "mask_mode", "number", "acc", "mask", "init", "totals", "out", "more",
-                 "params", "second", "segment_mode")
+                 "params", "second", "segment_mode", "names")
 
     def has_further(self):
         return len(self.more) > 0 or len(self.params) > 0 or self.second is not None
+
+    def named(self):
+        """The arrays that are given, each with what its user calls it."""
+        arrays = self.x, self.mask, self.init, self.out, *self.more
+        return [(name, array) for name, array in zip(self.names, arrays) if array is not None]
 
 
 class Library:
@@ -70,7 +84,7 @@ class Library:
 
     # ---- conventions ------------------------------------------------------------------------------------------------
 
-    def array(self, x):
+    def array(self, x, what="x"):
         """x itself, or a TypeError that says why it is not served."""
         return x
 
@@ -162,21 +176,29 @@ class Library:
             raise TypeError(f"{what} is {dtype}, which rowscan has no type for") from None
 
     def settle(self, op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, more=None, params=None,
-               second=False, segments=None, segment_mode=0, select=None):
-        s = Settled()
+               second=False, segments=None, segment_mode=0, coefficient=None, names=None):
+        """mask_mode is 0 where its user gave none; names: what x, coefficient and segments are called in messages."""
+        s, called, select = Settled(), (names or {}).get, None
         s.op, s.flags = op, flags
         if flags & TIES_FIRST and op not in INDICES:
             raise TypeError(f"ties is 'first', and {OP_NAMES[op]} makes no indices, of which equal elements have two: "
                             "argmax and argmin do, and cummax and cummin with indices=True")
         x, s.dim = self.rows(self.array(x), dim)
-        kind = self.number(x.dtype, "x.dtype")
+        kind = self.number(x.dtype, called("x", "x") + ".dtype")
         wanted = self.number(self.dtype(dtype), "dtype") if dtype is not None else DEFAULT
         s.acc = self.accumulator_number(acc)
-        what, own = self.mask_name(op, mask, mask_mode), DEFAULT
+        what, own = self.mask_name(op, mask, mask_mode if coefficient is None else COEFFICIENT), DEFAULT
+        if mask is not None and not mask_mode:
+            mask, mask_mode = self.without_a_word(mask, x)
+        if coefficient is not None:
+            if mask_mode == MULTIPLY:
+                raise ValueError("mask_mode is 'multiply', which has no meaning beside a coefficient: 'select' has")
+            mask, mask_mode, select = coefficient, COEFFICIENT, mask
         if mask_mode == COEFFICIENT and rounds(kind, mask):  # which would be another recurrence: 0.999 is 1 in bf16
             x, kind, own = self.cast(x, NUMBERS["f32"]), NUMBERS["f32"], kind
+        what, is_segments = called(what, what), what in SEGMENTS
         if mask is not None:
-            mask = self.of(mask, None, x, what) if what in SEGMENTS else self.mask(mask, x, kind, what)
+            mask = self.of(mask, None, x, what) if is_segments else self.mask(mask, x, kind, what)
             mask = self.beside(mask, what, x)
             if mask_mode in (MULTIPLY, COEFFICIENT):
                 x, kind = self.promoted(x, kind, mask, what)
@@ -197,18 +219,35 @@ class Library:
         s.totals = wide if totals else None
         s.more, s.params = self.settled_more(op, x, kind, more), self.settled_params(op, params)
         s.second = self.second_type(op, kind, s.number) if second else None
-        if select is not None:
-            select = self.beside(self.mask(select, x, kind, "mask"), "mask", x)
-            s.more, s.mask, s.mask_mode = (s.mask,), self.settled_mask(x, kind, select, SELECT, "mask"), SELECT
-        s.segment_mode = segment_mode
-        if segment_mode:
-            segments, s.segment_mode = self.settled_segments(x, kind, segments, segment_mode, s.dim)
-            s.more += segments,
+        s.names = [called("x", "x"), what, "init", "out", *(f"more[{i}]" for i in range(len(s.more)))]
+        self.settle_beside(s, kind, select, segments, segment_mode, called)
         return s
 
-    def settled_segments(self, x, kind, segments, mode, dim):
+    def settle_beside(self, s, kind, select, segments, segment_mode, called):
+        """A mask beside coefficients, and flags or keys beside one in the place of a mask."""
+        s.segment_mode = segment_mode
+        if select is not None:
+            select = self.beside(self.mask(select, s.x, kind, "mask"), "mask", s.x)
+            s.names.append(s.names[1])
+            s.names[1], s.more = "mask", (s.mask,)
+            s.mask, s.mask_mode = self.settled_mask(s.x, kind, select, SELECT, "mask"), SELECT
+        if segment_mode:
+            what = next(word for word, number in SEGMENTS.items() if number == segment_mode)
+            s.names.append(called(what, what))
+            segments, s.segment_mode = self.settled_segments(s.x, kind, segments, segment_mode, s.dim, s.names[-1])
+            s.more += segments,
+
+    def without_a_word(self, mask, x):
+        """A mask for which no mask_mode is given, and its mode: SELECT, unless it may be one of weights."""
+        is_number = isinstance(mask, (int, float))
+        mask = mask if is_number else self.of(mask, None, x, "mask")
+        if isinstance(mask, float) if is_number else is_floating(self.number(mask.dtype, "mask.dtype")):
+            raise TypeError(f"mask is floating ({mask if is_number else mask.dtype}), and mask_mode is not given: "
+                            "'select' leaves out elements where it is 0, 'multiply' scans x * mask")
+        return mask, SELECT
+
+    def settled_segments(self, x, kind, segments, mode, dim, what):
         """Flags or keys beside a mask or coefficients, and their mode; keys of 64 bits become flags."""
-        what = next(word for word, number in SEGMENTS.items() if number == mode)
         segments = self.settled_mask(x, kind, self.beside(self.of(segments, None, x, what), what, x), mode, what)
         if mode == KEYS and is_wide(self.number(segments.dtype, what + ".dtype")):
             return self.beginnings(segments, dim - x.ndim), HEADS
@@ -255,7 +294,7 @@ class Library:
 
     def beside(self, array, what, x):
         if self.device(array) != self.device(x):
-            raise ValueError(f"{what} is on {self.device(array)}, x on {self.device(x)}")
+            raise ValueError(f"{what} is on {self.device(array)}, not on {self.device(x)}")
         return array
 
     def mask_name(self, op, mask, mode):
@@ -360,17 +399,14 @@ class Library:
     def asked(self, x, dim, op, coefficient, axis, reverse, exclusive, omit_nan, mask, mask_mode, heads, tails, keys,
               init, totals, dtype, acc, out, ties="last", more=None, params=None, second=False, wanted=SCAN):
         """A scan by the arguments of scan(), which C has checked where the call comes from there."""
-        if dim is not None and axis is not None:
-            raise TypeError("dim and axis are given, which are two names of one argument")
-        if mask_mode not in MASK_MODES:
+        dim = self.one_of(dim, axis)
+        if mask_mode is not None and mask_mode not in MASK_MODES:
             raise ValueError(f"mask_mode is {mask_mode!r}, not 'select' or 'multiply'")
         if ties not in ("last", "first"):
             raise ValueError(f"ties is {ties!r}, not 'last' or 'first'")
-        mask_mode, select = MASK_MODES[mask_mode], None
-        if coefficient is not None:
-            if mask is not None and mask_mode == MULTIPLY:
-                raise ValueError("mask_mode is 'multiply', which has no meaning beside a coefficient: 'select' has")
-            mask, mask_mode, select = coefficient, COEFFICIENT, mask
+        mask_mode = MASK_MODES[mask_mode] if mask_mode is not None else 0
+        if mask is None and coefficient is not None:
+            mask, mask_mode, coefficient = coefficient, COEFFICIENT, None
         told = [(name, given) for name, given in (("heads", heads), ("tails", tails), ("keys", keys))
                 if given is not None]
         if len(told) > 1:
@@ -380,8 +416,13 @@ class Library:
             mask, mask_mode, segments, segment_mode = segments, segment_mode, None, 0
         flags = (EXCLUSIVE if exclusive else 0) | (REVERSE if reverse else 0) | (OMIT_NAN if omit_nan else 0)
         flags |= TIES_FIRST if ties == "first" else 0
-        return self.scan(op_number(op), x, axis if dim is None else dim, flags, mask, mask_mode, init, bool(totals),
-                         dtype, acc, out, more, params, bool(second), segments, segment_mode, select, wanted=wanted)
+        return self.scan(op_number(op), x, dim, flags, mask, mask_mode, init, bool(totals), dtype, acc, out, more,
+                         params, bool(second), segments, segment_mode, coefficient, wanted=wanted)
+
+    def one_of(self, dim, axis):
+        if dim is not None and axis is not None:
+            raise TypeError("dim and axis are given, which are two names of one argument")
+        return axis if dim is None else dim
 
     def scan(self, *arguments, wanted=SCAN):
         return self.run(self.settle(*arguments), wanted)
@@ -425,14 +466,22 @@ class Library:
 
     def refusal(self, s):
         """Why the arrays of a settled call can't be scanned as they lie."""
-        return f"x can't be scanned as it lies in memory: {type(s.x).__qualname__} of {s.x.dtype}"
+        unseen = [(name, array) for name, array in s.named() if _core.look(array) is None]
+        name, array = unseen[0] if unseen else s.named()[0]
+        return f"{name} can't be scanned as it lies in memory: {self.lies(array, name)}"
+
+    def lies(self, array, name):
+        return f"{type(array).__qualname__} of {array.dtype}"
 
 
 def call(x, dim, op, flags, mask, mask_mode, init, totals, dtype, acc, out, more, params, second,
-         segments=None, segment_mode=0, select=None, wanted=SCAN):
-    """What scan(), cumsum() and their like of _core call where the quick way does not serve."""
+         segments=None, segment_mode=0, coefficient=None, wanted=SCAN):
+    """What scan(), cumsum() and their like of _core call where the quick way does not serve.
+
+    mask_mode is 0 where none is given. Coefficients are in the place of a mask; beside one they are the last argument.
+    """
     return library_of(x).scan(op_number(op), x, dim, flags, mask, mask_mode, init, bool(totals), dtype, acc, out, more,
-                              params, bool(second), segments, segment_mode, select, wanted=wanted)
+                              params, bool(second), segments, segment_mode, coefficient, wanted=wanted)
 
 
 _core.set_python(call)

@@ -23,9 +23,9 @@ def _empty_like(x, **options):
 
 class _CuPy(Library):
 
-    def array(self, x):
+    def array(self, x, what="x"):
         if type(x) is not cp.ndarray:
-            raise TypeError(f"x is a {type(x).__module__}.{type(x).__qualname__}, not a cupy.ndarray")
+            raise TypeError(f"{what} is a {type(x).__module__}.{type(x).__qualname__}, not a cupy.ndarray")
         return x
 
     def dtype(self, dtype):
@@ -55,16 +55,15 @@ class _CuPy(Library):
             return super().scan(op, x, *rest, wanted=wanted)
 
     def discounted_returns(self, rewards, *rest):
-        with self.array(rewards).device:
+        with self.array(rewards, "rewards").device:
             return super().discounted_returns(rewards, *rest)
 
     def gae(self, rewards, *rest):
-        with self.array(rewards).device:
+        with self.array(rewards, "rewards").device:
             return super().gae(rewards, *rest)
 
-    def refusal(self, s):
-        return (f"x can't be scanned as it lies in memory: strides {s.x.strides} are no multiples of {s.x.itemsize} "
-                "bytes")
+    def lies(self, array, name):
+        return numpy.lies(array, name)
 
 
 library = _CuPy(cp, {number: dtype for number, dtype in numpy.dtypes.items() if dtype.kind in "fiub"}, "u64")

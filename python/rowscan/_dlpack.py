@@ -129,8 +129,8 @@ class _Others(Library):
 
     # ---- arrays, which are views from here on
 
-    def array(self, x):
-        return _View(x, "x")
+    def array(self, x, what="x"):
+        return _View(x, what)
 
     def dtype(self, dtype):
         name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or getattr(dtype, "name", None)
@@ -160,8 +160,8 @@ class _Others(Library):
                         "convert one")
 
     def of(self, value, number, like, what):
-        if hasattr(value, "__dlpack__") or _interface(value) is not None:
-            view = _View(value, what)
+        if isinstance(value, _View) or hasattr(value, "__dlpack__") or _interface(value) is not None:
+            view = value if isinstance(value, _View) else _View(value, what)
             if number is not None and view.dtype != number:
                 self.cast(view, number)
             return view
@@ -217,11 +217,11 @@ class _Others(Library):
     # ---- the scan
 
     def scan(self, op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, more=None, params=None,
-             second=False, segments=None, segment_mode=0, select=None, wanted=SCAN):
+             second=False, segments=None, segment_mode=0, coefficient=None, names=None, wanted=SCAN):
         told = _stream_told(x if out is None else out)
         with self.stream(_LEGACY if told is None else told):
             s = self.settle(op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, more, params, second,
-                            segments, segment_mode, select)
+                            segments, segment_mode, coefficient, names)
             if wanted != SCAN:
                 return self.run(s, s.out, None, s.second, wanted)
             y = self.empty(self.out_shape(s.x, s), s.number, s.x) if out is None else s.out

@@ -630,9 +630,9 @@ def _canonical(dtype, wide):
 
 class _Jax(Library):
 
-    def array(self, x):
+    def array(self, x, what="x"):
         if not isinstance(x, jax.Array):
-            raise TypeError(f"x is a {type(x).__module__}.{type(x).__qualname__}, not an array of JAX")
+            raise TypeError(f"{what} is a {type(x).__module__}.{type(x).__qualname__}, not an array of JAX")
         return x
 
     def runs_at_once(self):

@@ -17,12 +17,7 @@ AxisError = getattr(np, "exceptions", np).AxisError
 class _NumPy(Library):
 
     def array(self, x, what="x"):
-        if type(x) is not np.ndarray:
-            x = self.plain(x, what)
-        if not x.dtype.isnative:
-            raise TypeError(f"{what}.dtype is {x.dtype.str}, of another byte order: "
-                            f"{what}.astype({x.dtype.newbyteorder('=').str!r}) copies it")
-        return x
+        return x if type(x) is np.ndarray else self.plain(x, what)
 
     def plain(self, x, what):
         """The elements of a scalar, or of a subclass that is no more than its elements."""
@@ -40,6 +35,10 @@ class _NumPy(Library):
         return np.asarray(x)
 
     def number(self, dtype, what):
+        if isinstance(dtype, np.dtype) and not dtype.isnative:
+            native = repr(dtype.newbyteorder("=").str)
+            raise TypeError(f"{what} is {dtype.str}, of another byte order" + (
+                f": {what[:-6]}.astype({native}) copies it" if what.endswith(".dtype") else f" than {native}"))
         if dtype not in self.numbers and getattr(dtype, "name", None) == "bfloat16":
             self.add_bfloat16(dtype)
         return super().number(dtype, what)
@@ -83,9 +82,9 @@ class _NumPy(Library):
         """A result in the type that NumPy's own functions give it, for x of a subclass."""
         return x.__array_wrap__(y) if isinstance(x, np.ndarray) and type(x) is not np.ndarray else y
 
-    def refusal(self, s):
-        return (f"x can't be scanned as it lies in memory: strides {s.x.strides} are no multiples of {s.x.itemsize} "
-                "bytes")
+    def lies(self, array, name):
+        copied = "" if name == "out" else f", those of {name}.copy() are"
+        return f"strides {array.strides} are no multiples of {array.itemsize} bytes{copied}"
 
 
 library = _NumPy(np, {NUMBERS[name]: np.dtype(dtype) for name, dtype in _DTYPES.items()}, "u64")

@@ -6,83 +6,127 @@ Arithmetic is that of the array's library, and so are gradients; but where no gr
 pass in C.
 """
 from . import _core
-from ._types import DEFAULT, NUMBERS, is_floating
+from ._types import COEFFICIENT, DEFAULT, NUMBERS, RECURRENCE, REVERSE, TAILS, is_floating
+
+NEXT_STEP = "next_step"  # next_values are values[t+1], also where an episode was cut off
 
 
-def _broadcasts(library, array, what, shape):
-    library.broadcast(array, what, shape)  # or an error
+def _rewards(library, given, dim, axis):
+    """Rewards of a floating type, and the dimension of time; None: the one that there is."""
+    x, dim = library.array(given, "rewards"), library.one_of(dim, axis)
+    if not is_floating(library.number(x.dtype, "rewards.dtype")):
+        x = library.cast(x, library.number(library.full(0.0, None, x).dtype, "the type of a float"))
+    if dim is None and x.ndim > 1:
+        raise TypeError(f"dim is needed, the dimension of time: rewards has {x.ndim} dimensions")
+    return x, dim
+
+
+def _beside(library, given, what, x):
+    """An array beside the rewards."""
+    array = library.beside(library.of(given, None, x, what), what, x)
+    library.number(array.dtype, what + ".dtype")  # or an error
+    return array
+
+
+def _array(library, given, what, x):
+    """One that broadcasts to them."""
+    array = _beside(library, given, what, x)
+    library.broadcast(array, what, tuple(x.shape))  # or an error
     return array
 
 
 def _flags(library, given, what, x):
-    """Whether steps are marked, as bools beside x."""
-    flags = library.beside(library.of(given, None, x, what), what, x)
-    is_bool = library.number(flags.dtype, what + ".dtype") == NUMBERS["bool"]
-    return _broadcasts(library, flags if is_bool else flags != 0, what, tuple(x.shape))
+    """Whether steps are marked, as bools."""
+    if given is None:
+        return None
+    flags = _array(library, given, what, x)
+    return flags if library.numbers[flags.dtype] == NUMBERS["bool"] else flags != 0
 
 
 def _number_or_array(library, given, what, x):
-    if isinstance(given, (int, float)):
-        return given
-    return _broadcasts(library, library.beside(library.of(given, None, x, what), what, x), what, tuple(x.shape))
+    return given if isinstance(given, (int, float)) else _array(library, given, what, x)
 
 
-def _recurrence(library, x, factor, done, dim, init, acc):
+def _recurrence(library, x, factor, done, dim, init, acc, names=None):
     """From the end, of episodes that end where done: segments, so that nothing of one is in another, be it NaN."""
-    tails = _flags(library, done, "done", x) if done is not None else None
-    factor = float(factor) if tails is not None and isinstance(factor, int) else factor
-    return library.asked(x, dim, "linear_recurrence", factor, None, True, False, False, None, "select", None, tails,
-                         None, init, False, None, acc, None)
+    factor = float(factor) if isinstance(factor, int) else factor
+    return library.scan(RECURRENCE, x, dim, REVERSE, factor, COEFFICIENT, init, False, None, acc, None, None, None,
+                        False, done, TAILS if done is not None else 0, None, names)
 
 
-def discounted_returns(library, rewards, gamma, done, dim, init, acc):
-    x = library.array(rewards)
-    gamma = _number_or_array(library, gamma, "gamma", x)
-    return _recurrence(library, x, gamma, done, dim, init, acc)
+def discounted_returns(library, rewards, gamma, done, dim, axis, init, acc):
+    rewards, dim = _rewards(library, rewards, dim, axis)
+    return _recurrence(library, rewards, gamma, done, dim, init, acc,
+                       {"x": "rewards", "coefficient": "gamma", "tails": "done"})
+
+
+def _ends(library, terminated, truncated, done, x):
+    """Flags of the steps behind which nothing comes, and of those with which an episode ends; None: there are none."""
+    terminated, truncated, done = (_flags(library, given, what, x) for given, what in (
+        (terminated, "terminated"), (truncated, "truncated"), (done, "done")))
+    cuts = None
+    for flags in terminated, truncated, done:
+        cuts = flags if cuts is None else cuts if flags is None else cuts | flags
+    if terminated is None and done is not None:
+        terminated = done if truncated is None else done & ~truncated
+    return terminated, cuts
+
+
+def _check_following(next_values, terminated, truncated, done):
+    """values[t+1] is the value of another episode's state where one was cut off."""
+    if isinstance(next_values, str) and next_values != NEXT_STEP:
+        raise ValueError(f"next_values is {next_values!r}, not an array or {NEXT_STEP!r}")
+    if next_values is None and (truncated is not None or (terminated is not None and done is not None)):
+        given = "truncated is" if truncated is not None else "terminated and done are"
+        raise TypeError(f"next_values is not given, and {given}, so that an episode may be cut off where values[t+1] "
+                        f"is of the next one's first state: give the values of the states behind each step, or "
+                        f"{NEXT_STEP!r} if values[t+1] are these (Gymnasium's AutoresetMode.NEXT_STEP)")
 
 
 def _values(library, values, next_values, x, dim):
     """Those of each step and of the next one."""
-    values = library.beside(library.of(values, None, x, "values"), "values", x)
+    values = _beside(library, values, "values", x)
     shape, longer = tuple(x.shape), tuple(n + (d == dim) for d, n in enumerate(x.shape))
-    wanted = longer if next_values is None else shape
+    told = "not given" if next_values is None else repr(NEXT_STEP) if isinstance(next_values, str) else "given"
+    wanted = shape if told == "given" else longer
     if tuple(values.shape) != wanted:
         raise ValueError(f"values has shape {tuple(values.shape)}, not {wanted}: rewards has {shape}, and next_values "
-                         f"is {'not ' if next_values is None else ''}given")
-    if next_values is None:
+                         f"is {told}")
+    if wanted is longer:
         before = (slice(None),) * dim
         return values[before + (slice(None, shape[dim]),)], values[before + (slice(1, None),)]
-    next_values = library.beside(library.of(next_values, None, x, "next_values"), "next_values", x)
+    next_values = _beside(library, next_values, "next_values", x)
     if tuple(next_values.shape) != shape:
-        raise ValueError(f"next_values has shape {tuple(next_values.shape)}, not that of rewards, {shape}")
+        raise ValueError(f"next_values has shape {tuple(next_values.shape)}, not that of rewards, {shape}: that of the "
+                         "last step alone is the last of values, one longer")
     return values, next_values
 
 
 def _in_one_pass(library, rewards, values, following, gamma, lam, terminated, done, dim, acc):
     """Advantages and returns; None where the arrays are not of one floating type, or not plain."""
-    kind, acc = library.number(rewards.dtype, "rewards.dtype"), library.accumulator_number(acc)
+    kind, acc = library.numbers[rewards.dtype], library.accumulator_number(acc)
     served = (DEFAULT, NUMBERS["f64"]) if kind == NUMBERS["f64"] else (DEFAULT, NUMBERS["f64"], NUMBERS["f32"])
     numbers = all(type(given) in (int, float) for given in (gamma, lam))
-    if not (library.runs_at_once() and is_floating(kind) and numbers and acc in served):
+    if not (library.runs_at_once() and numbers and acc in served):
         return None
-    terminated, done = (library.full(False, NUMBERS["bool"], rewards) if given is None
-                        else _flags(library, given, what, rewards)
-                        for given, what in ((terminated, "terminated"), (done, "done")))
+    terminated, done = (library.full(False, NUMBERS["bool"], rewards) if flags is None else flags
+                        for flags in (terminated, done))
     advantages, returns = (library.empty(tuple(rewards.shape), kind, rewards) for _ in range(2))
     given = _core.gae(rewards, values, following, terminated, done, advantages, returns, gamma, lam, dim, acc)
     return None if given is NotImplemented else (advantages, returns)
 
 
-def gae(library, rewards, values, gamma, lam, next_values, terminated, done, dim, acc):
-    rewards = library.array(rewards)
-    dim = library.normalised(dim, rewards.ndim)
+def gae(library, rewards, values, gamma, lam, next_values, terminated, done, dim, axis, truncated, acc):
+    rewards, dim = _rewards(library, rewards, dim, axis)
+    dim = library.normalised(0 if dim is None else dim, rewards.ndim)
+    _check_following(next_values, terminated, truncated, done)
     values, following = _values(library, values, next_values, rewards, dim)
-    terminated, done = done if terminated is None else terminated, terminated if done is None else done
+    terminated, done = _ends(library, terminated, truncated, done, rewards)
     both = _in_one_pass(library, rewards, values, following, gamma, lam, terminated, done, dim, acc)
     if both is not None:
         return both
     if terminated is not None:
-        following = library.cleared(_flags(library, terminated, "terminated", rewards), following)
+        following = library.cleared(terminated, following)
     gamma, lam = _number_or_array(library, gamma, "gamma", rewards), _number_or_array(library, lam, "lam", rewards)
     delta = rewards + gamma * following - values
     advantages = _recurrence(library, delta, gamma * lam, done, dim, None, acc)

@@ -25,9 +25,9 @@ _dynamo = torch.compiler.is_dynamo_compiling
 
 class _Torch(Library):
 
-    def array(self, x):
+    def array(self, x, what="x"):
         if x.layout is not torch.strided:
-            raise TypeError(f"x is a tensor of layout {x.layout}, not torch.strided")
+            raise TypeError(f"{what} is a tensor of layout {x.layout}, not torch.strided")
         return x
 
     def dtype(self, dtype):
@@ -189,14 +189,14 @@ _make_known()
 # ---- torch.compile ---------------------------------------------------------------------------------------------------
 
 def _traceable_scan(x, dim=None, op='sum', *, coefficient=None, axis=None, reverse=False, exclusive=False,
-                    omit_nan=False, mask=None, mask_mode='select', heads=None, tails=None, keys=None, init=None,
+                    omit_nan=False, mask=None, mask_mode=None, heads=None, tails=None, keys=None, init=None,
                     totals=False, dtype=None, acc=None, out=None, ties='last', more=None, params=None, second=False):
     return library.asked(x, dim, op, coefficient, axis, reverse, exclusive, omit_nan, mask, mask_mode, heads, tails,
                          keys, init, totals, dtype, acc, out, ties, more, params, second)
 
 
 def _traceable_recurrence(x, coefficient, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False,
-                          mask=None, mask_mode='select', heads=None, tails=None, keys=None, init=None, totals=False,
+                          mask=None, mask_mode=None, heads=None, tails=None, keys=None, init=None, totals=False,
                           dtype=None, acc=None, out=None):
     return library.asked(x, dim, 'linear_recurrence', coefficient, axis, reverse, exclusive, omit_nan, mask, mask_mode,
                          heads, tails, keys, init, totals, dtype, acc, out)
@@ -204,7 +204,7 @@ def _traceable_recurrence(x, coefficient, dim=None, *, axis=None, reverse=False,
 
 def _traceable(op):
     def function(x, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False, mask=None,
-                 mask_mode='select', heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None,
+                 mask_mode=None, heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None,
                  out=None):
         return library.asked(x, dim, op, None, axis, reverse, exclusive, omit_nan, mask, mask_mode, heads, tails, keys,
                              init, totals, dtype, acc, out)
@@ -213,7 +213,7 @@ def _traceable(op):
 
 def _traceable_order(op):
     def function(x, dim=None, *, axis=None, reverse=False, exclusive=False, omit_nan=False, mask=None,
-                 mask_mode='select', heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None,
+                 mask_mode=None, heads=None, tails=None, keys=None, init=None, totals=False, dtype=None, acc=None,
                  out=None, indices=False, ties='last'):
         rest = axis, reverse, exclusive, omit_nan, mask, mask_mode, heads, tails, keys, init, totals
         if not indices:

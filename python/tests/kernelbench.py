@@ -36,11 +36,11 @@ class FromTheEnd(Model):
 
 
 class Exclusive(Model):
-    """Zeros before x along dim; then the last entry of dimension 0 is dropped, whichever dim is."""
+    """Zeros before x along dim, and the last of these elements dropped: the model since December 2025."""
 
     def forward(self, x):
         zeros = torch.zeros_like(x.narrow(self.dim, 0, 1))
-        return torch.cat((zeros, x), self.dim)[:-1].cumsum(self.dim)
+        return torch.cat((zeros, x.narrow(self.dim, 0, x.shape[self.dim] - 1)), self.dim).cumsum(self.dim)
 
 
 class Masked(Model):

@@ -98,9 +98,13 @@ def test_returns():
     its_rewards, its_values, its_following, its_done = map(cp.asarray, (rewards, values, following, done))
     order.assert_bits(host(rowscan.discounted_returns(its_rewards, 0.9, its_done, 0, init=2)),
                       rowscan.discounted_returns(rewards, 0.9, done, 0, init=2))
-    for a, b in zip(rowscan.gae(its_rewards, its_values, 0.9, 0.8, its_following, done=its_done, dim=0),
-                    rowscan.gae(rewards, values, 0.9, 0.8, following, done=done, dim=0)):
-        order.assert_bits(host(a), b)
+    cut = random.random((20, 4)) < 0.2
+    for flags in {"done": done}, {"terminated": done, "truncated": cut}, {"done": done, "truncated": cut}:
+        its_flags = {name: cp.asarray(array) for name, array in flags.items()}
+        for a, b in zip(rowscan.gae(its_rewards, its_values, 0.9, 0.8, its_following, dim=0, **its_flags),
+                        rowscan.gae(rewards, values, 0.9, 0.8, following, dim=0, **flags)):
+            order.assert_bits(host(a), b)
+    assert host(rowscan.discounted_returns(cp.asarray(np.array([1, 2])), 1, [0, 0])).dtype == "f8"
 
 
 def test_refusals():
@@ -110,6 +114,9 @@ def test_refusals():
             (lambda: rowscan.cumsum(y, 1, mask=np.ones(3, bool)), TypeError, "numpy.ndarray beside an array of CuPy"),
             (lambda: rowscan.cumsum(y, 1, out=np.empty((2, 3), "f4")), TypeError, "out is a ndarray|numpy.ndarray"),
             (lambda: rowscan.cumsum(np.ones((2, 3)), 1, out=y), TypeError, "out is a"),
+            (lambda: rowscan.cumsum(y, 1, mask=y), TypeError, "mask is floating .float32., and mask_mode is not given"),
+            (lambda: rowscan.discounted_returns(y, 0.5), TypeError, "dim is needed"),
+            (lambda: rowscan.gae(y, y, 0.5, 0.5, truncated=y, axis=0), TypeError, "next_values is not given"),
             (lambda: rowscan.cumsum(cp.asarray(np.ones(3, "c8")), 0), TypeError, "x.dtype is complex64"),
             (lambda: rowscan.cumsum(y, 1, out=cp.empty((3, 2), "f4")), ValueError, "out has shape"),
             (lambda: rowscan.cumsum(y[:, 1:], 1, out=y[:, :-1]), rowscan.BadArgument, "overlap")):
@@ -221,5 +228,5 @@ def test_each_array_is_scanned_where_it_lies():
     assert _cupy._empty_like(y).device.id == 1  # which the quick way allocates by
     order.assert_bits(host(got), rowscan.cumsum(x, 1))
     order.assert_bits(host(rowscan.cumsum(y, 1, dtype="f8", totals=True)[1]), rowscan.cumsum(x, 1, dtype="f8")[:, -1])
-    with pytest.raises(ValueError, match="mask is on GPU 0, x on GPU 1"):
+    with pytest.raises(ValueError, match="mask is on GPU 0, not on GPU 1"):
         rowscan.cumsum(y, 1, mask=cp.asarray(x > 1))

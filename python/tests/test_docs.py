@@ -72,6 +72,17 @@ def test_public_names_are_of_rowscan(public):
     assert pickle.loads(pickle.dumps(public)) is public
 
 
+def test_the_first_page_lists_the_functions():
+    """A line each in help(rowscan), and nothing is public that is not meant to be."""
+    listed = rowscan.__doc__.partition("the run.\n\n")[2]
+    for name in rowscan.__all__:
+        if not isinstance(getattr(rowscan, name), type):
+            assert re.search(rf"^(\w+, )*{name}\b", listed, re.MULTILINE), name
+    assert max(map(len, rowscan.__doc__.splitlines())) <= 116
+    public = {name for name in dir(rowscan) if name[0] != "_"}
+    assert public - {"torch", "library_version"} == set(rowscan.__all__)
+
+
 def test_signatures_agree():
     """Functions of one operator share their arguments; scan(), prepare() and spec() have op and coefficient besides."""
     scan = inspect.signature(rowscan.scan).parameters

@@ -73,9 +73,13 @@ def test_arguments_are_named():
         with pytest.raises(TypeError, match=words):
             call()
     for call, words in ((lambda: rowscan.cumsum(x, 1, mask=x, mask_mode="drop"), "mask_mode is 'drop'"),
-                        (lambda: rowscan.cumsum(x, 1, mask=x, mask_mode=None), "mask_mode is None"),
+                        (lambda: rowscan.cumsum(x, 1, mask=x, mask_mode=0), "mask_mode is 0"),
                         (lambda: rowscan.prepare(x, 1, mask=x, mask_mode="drop"), "mask_mode is 'drop'"),
                         (lambda: rowscan.spec(x, 1, op="maximum"), "op is 'maximum', not one of " + OPS),
+                        (lambda: rowscan.warm(["in=f32 length=3", "in=f32\0 length=3"], ["sm_90"]),
+                         r"specs has 'in=f32.x00 length=3', which has a NUL in it"),
+                        (lambda: rowscan.warm(["length=3"], ["sm_90\0"]), "archs has 'sm_90.x00', which has a NUL"),
+                        (lambda: rowscan.cache.export("/nowhere/pack", archs=["sm_90\0"]), "archs has 'sm_90.x00'"),
                         (lambda: rowscan.set_threads(-1), "threads is -1"),
                         (lambda: rowscan.set_threads(10**6), "threads is 1000000")):
         with pytest.raises(ValueError, match=words):
@@ -106,7 +110,7 @@ def test_flags_are_truth_values():
 
 def test_an_error_leaves_the_output_as_it_was():
     x, out = np.arange(6.0).reshape(2, 3), np.full((2, 3), 7.0)
-    for options in ({"mask": np.ones(4)}, {"init": np.ones(9)}, {"acc": "f12"}):
+    for options in ({"mask": np.ones(4, bool)}, {"init": np.ones(9)}, {"acc": "f12"}):
         with pytest.raises(ValueError):
             rowscan.cumsum(x, 1, out=out, **options)
     assert (out == 7).all()
@@ -144,6 +148,41 @@ else:
     raise SystemExit("it was imported")
 """
     assert in_child(code) == (0, "", "")
+
+
+def test_another_interpreter_is_told():
+    """One of a process has rowscan; what it caught before another one tried, it catches afterwards."""
+    code = """
+import numpy as np, rowscan
+try:
+    import _interpreters as interpreters
+    create, run = lambda: interpreters.create("legacy"), interpreters.exec
+except ImportError:
+    import _xxsubinterpreters as interpreters
+    create, run = lambda: interpreters.create(isolated=False), interpreters.run_string
+x = np.arange(6.)
+for _ in range(2):
+    other = create()
+    told = run(other, '''if True:
+        try:
+            import rowscan
+        except ImportError as error:
+            assert "rowscan serves one interpreter of a process" in str(error), error
+        else:
+            raise SystemExit("it was imported")
+    ''')
+    assert told is None, told
+    interpreters.destroy(other)
+    try:
+        rowscan.cumsum(x[1:], 0, out=x[:-1])
+    except rowscan.BadArgument:
+        pass
+assert rowscan.cumsum(x, 0)[-1] == 15
+"""
+    status, out, err = in_child(code)
+    if "No module named '_xxsubinterpreters'" in err:
+        pytest.skip("this Python has no interpreters to make")
+    assert status == 0, out + err
 
 
 def test_the_extension_alone_is_no_crash():

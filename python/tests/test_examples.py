@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 sys.path[:0] = map(str, (Path(__file__).parent, Path(__file__).parents[1] / "examples"))
 
 import kernelbench  # noqa: E402
+import rowscan  # noqa: E402
 
 DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
 SHAPES = [(64, 4096), (5, 7), (1, 33), (33, 1), (3, 40, 20), (2, 3, 4, 5), (200,)]
@@ -43,6 +44,16 @@ def test_kernelbench(problem, device):
         assert (got.shape, got.dtype, got.device) == (want.shape, want.dtype, want.device), (shape, dim)
         assert got.is_contiguous()
         assert torch.equal(got, want), (shape, dim)
+
+
+def test_kernelbench_by_hand():
+    """What the statements of the problems say, of one small matrix, in the shapes that they say."""
+    x, mask = torch.tensor([[1., 2., 3.], [4., 5., 6.]]), torch.tensor([[True, False, True], [False, True, True]])
+    for problem, want in zip(kernelbench.PROBLEMS, (
+            [[1, 3, 6], [4, 9, 15]], [[1, 2, 6], [4, 20, 120]], [[6, 5, 3], [15, 11, 6]], [[0, 1, 3], [0, 4, 9]],
+            [[1, 1, 4], [0, 5, 11]])):
+        given = [x, mask] if problem.masked else [x]
+        assert problem.drop_in()(1)(*given).tolist() == problem.model(1)(*given).tolist() == want, problem.name
 
 
 @problems
@@ -106,6 +117,49 @@ def test_top_p(device, p):
     for token, probability in ((1, 0.4), (3, 0.3), (0, 0.2), (2, 0.1)):
         want = probability / sum(kept) if probability in kept else 0
         assert (drawn == token).double().mean().item() == pytest.approx(want, abs=0.02 if want else 0)
+
+
+@devices
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64], ids=str)
+def test_top_p_of_next_to_nothing(device, dtype):
+    """The likeliest token is always among those kept."""
+    from top_p import top_p
+    logits = torch.tensor([[1., 3., 2.], [5., 3., 2.]], device=device, dtype=dtype)
+    for p in 0, 0., -0., 1e-45, 1e-9, torch.tensor([[0.], [float("nan")]], device=device):
+        assert top_p(logits, p).tolist() == [1, 0], p
+
+
+@pytest.mark.parametrize("p", [float("nan"), -0.1, 1.5, float("inf")])
+def test_top_p_of_what_is_no_probability(p):
+    from top_p import top_p
+    with pytest.raises(ValueError, match=f"p is {p}, not from 0 to 1"):
+        top_p(torch.zeros(1, 3), p)
+
+
+@devices
+def test_top_p_never_steps_down(device):
+    """Of probabilities whose float32 sums do, the cumulative distribution that is searched."""
+    import top_p
+    sums, cumsum = [], rowscan.cumsum
+
+    def watched(*given, **options):
+        y = cumsum(*given, **options)
+        sums.append(y[0] if options.get("totals") else y)
+        return y
+    logits = 5 * torch.randn(16, 3000, generator=torch.Generator().manual_seed(0)).to(device)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(top_p.rowscan, "cumsum", watched)
+        top_p.top_p(logits, 0.95)
+    assert len(sums) == 2 and all((y.diff(dim=-1) >= 0).all() for y in sums)
+    assert (cumsum(logits.softmax(-1).sort(-1, descending=True)[0], -1).diff(dim=-1) < 0).any()
+
+
+@devices
+def test_top_p_of_each_row(device):
+    from top_p import top_p
+    p = torch.tensor([[0.], [1.]], device=device)
+    drawn = torch.stack([top_p(torch.tensor([[1., 2.], [1., 2.]], device=device), p) for _ in range(100)])
+    assert drawn[:, 0].tolist() == [1] * 100 and set(drawn[:, 1].tolist()) == {0, 1}
 
 
 @devices

@@ -81,9 +81,9 @@ def test_gae_is_a_scan(shape, dim, dtype):
 
 def test_what_they_broadcast_from_and_convert():
     x, values, following, terminated, done = rollout()
-    want = wanted(x, np.full_like(x, 2), np.broadcast_to(following[:1], x.shape), terminated, np.zeros_like(done))
-    assert_same(advantages(x, (2, following[:1].astype("f8"), terminated.astype("i4"), False)), want)
-    assert_same(advantages(x, (np.full((1, 1), 2, "u1"), following[0], terminated.astype("f4"), 0)), want)
+    want = wanted(x, np.full_like(x, 2), np.broadcast_to(following[:1], x.shape), np.zeros_like(terminated), done)
+    assert_same(advantages(x, (2, following[:1].astype("f8"), False, done.astype("i4"))), want)
+    assert_same(advantages(x, (np.full((1, 1), 2, "u1"), following[0], 0, done.astype("f4"))), want)
 
 
 def test_second_outputs_of_indices():
@@ -111,9 +111,9 @@ def test_masks_and_segments():
     x, *more = rollout()
     keep = np.random.default_rng(1).random(x.shape) < 0.5
     assert_same(advantages(x, more, mask=np.ones_like(keep)), wanted(x, *more))
-    y, _ = advantages(x, (*more[:3], False), mask=keep)
+    y, _ = advantages(x, (*more[:3], more[2]), mask=keep)
     for row in range(3):  # a step that is left out is passed over
-        short, = (wanted(*(array[row, keep[row]] for array in (x, *more[:3])), np.zeros(keep[row].sum(), bool))[:1])
+        short, = (wanted(*(array[row, keep[row]] for array in (x, *more[:3])), None)[:1])
         np.testing.assert_array_less(abs(y[row, keep[row]] - short), 1e-5 * (1 + abs(short)))
     parts, _ = advantages(x, (*more[:3], False), acc="f32", tails=more[3])
     np.testing.assert_allclose(parts, wanted(x, *more)[0], rtol=1e-4, atol=1e-4)

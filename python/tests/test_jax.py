@@ -153,7 +153,10 @@ def test_errors_come_when_tracing():
     traced(TypeError, "dim is 'rows'", "rows")
     traced(TypeError, "out is given", 1, out=x)
     traced(TypeError, "complex64", 1, dtype=jnp.complex64)
-    traced(ValueError, "mask has shape", 1, mask=jnp.ones(4))
+    traced(ValueError, "mask has shape", 1, mask=jnp.ones(4, bool))
+    traced(TypeError, r"mask is floating \(float32\), and mask_mode is not given: 'select' .* 'multiply'", 1,
+           mask=jnp.ones(3))
+    traced(TypeError, "mask is floating .* mask_mode is not given", 1, mask=0.5)
     traced(ValueError, "init has shape", 1, init=jnp.ones(4))
     traced(ValueError, "acc is 'f12'", 1, acc="f12")
     with pytest.raises(TypeError, match="init is floating"):

@@ -5,6 +5,7 @@ SPDX-License-Identifier: MIT
 import gc
 import operator
 import pickle
+import re
 import sys
 import tracemalloc
 
@@ -392,7 +393,7 @@ def test_masks_promote_as_a_product_does(a, b):
     y = rowscan.cumsum(x, 1, mask=mask, mask_mode="multiply")
     np.testing.assert_array_equal(y, expected)
     assert y.dtype == expected.dtype
-    selected = rowscan.cumsum(x, 1, mask=mask)
+    selected = rowscan.cumsum(x, 1, mask=mask, mask_mode="select")
     np.testing.assert_array_equal(selected, np.cumsum(np.where(mask, x, 0), 1))
     assert selected.dtype == np.cumsum(x, 1).dtype
 
@@ -402,6 +403,55 @@ def test_masks_of_large_and_negative_integers():
     for mask in (np.array([300, -1, 70000], "i4"), np.array([-1, 1, 200], "i2"), np.array([255, 255, 255], "u1")):
         np.testing.assert_array_equal(rowscan.cumsum(x, 0, mask=mask, mask_mode="multiply"),
                                       np.cumsum(x.astype(int) * mask))
+
+
+def test_floating_masks_want_a_word():
+    """One of weights must not count fully: in all libraries, with all operators, quickly and not."""
+    x, weights = np.arange(6.).reshape(2, 3), np.array([0.5, 0, 2])
+    words = r"mask is floating \(.*\), and mask_mode is not given: 'select' .* 'multiply' scans x \* mask"
+    for mask in (weights, weights.astype("f2"), 0.5, [0.5, 1, 1], weights[:1], np.float32(1)):
+        for call in (lambda **more: rowscan.cumsum(x, 1, mask=mask, **more), lambda **more: rowscan.cummax(
+                x, 1, mask=mask, indices=True, **more), lambda **more: rowscan.prepare(x, 1, mask=mask, **more),
+                     lambda **more: rowscan.scan(x, 1, "prod", mask=mask, keys=[0, 1, 1], **more),
+                     lambda **more: rowscan.cumsum(x.astype(int), 1, mask=mask, totals=True, **more),
+                     lambda **more: rowscan.linear_recurrence(x, 0.5, 1, mask=mask, heads=[1, 0, 1], **more)):
+            for given in {}, {"mask_mode": None}:
+                with pytest.raises(TypeError, match=words):
+                    call(**given)
+            call(mask_mode="select")
+    want = np.cumsum(x * [1, 0, 1], 1)
+    for kind in ("?", "u1", "i1", "i8", "u4"):
+        np.testing.assert_array_equal(rowscan.cumsum(x, 1, mask=(weights * 2).astype(kind)), want)
+    np.testing.assert_array_equal(rowscan.cumsum(x, 1, mask=weights, mask_mode="select"), want)
+    np.testing.assert_array_equal(rowscan.cumsum(x, 1, heads=weights), rowscan.cumsum(x, 1, heads=weights != 0))
+    for mask in (2, 1, True, 0, False):
+        np.testing.assert_array_equal(rowscan.cumsum(x, 1, mask=mask), np.cumsum(x * bool(mask), 1))
+        np.testing.assert_array_equal(rowscan.linear_recurrence(x, 1., 1, mask=mask), np.cumsum(x * bool(mask), 1))
+
+
+def test_floating_masks_want_a_word():
+    """One of weights must not count fully: in all libraries, with all operators, quickly and not."""
+    x, weights = np.arange(6.).reshape(2, 3), np.array([0.5, 0, 2])
+    words = r"mask is floating \(.*\), and mask_mode is not given: 'select' .* 'multiply' scans x \* mask"
+    for mask in (weights, weights.astype("f2"), 0.5, [0.5, 1, 1], weights[:1], np.float32(1)):
+        for call in (lambda **more: rowscan.cumsum(x, 1, mask=mask, **more),
+                     lambda **more: rowscan.cummax(x, 1, mask=mask, indices=True, **more),
+                     lambda **more: rowscan.prepare(x, 1, mask=mask, **more),
+                     lambda **more: rowscan.scan(x, 1, "prod", mask=mask, keys=[0, 1, 1], **more),
+                     lambda **more: rowscan.cumsum(x.astype(int), 1, mask=mask, totals=True, **more),
+                     lambda **more: rowscan.linear_recurrence(x, 0.5, 1, mask=mask, heads=[1, 0, 1], **more)):
+            for given in {}, {"mask_mode": None}:
+                with pytest.raises(TypeError, match=words):
+                    call(**given)
+            if not isinstance(mask, float):
+                call(mask_mode="select")
+    want = np.cumsum(x * [1, 0, 1], 1)
+    for kind in ("?", "u1", "i1", "i8", "u4"):
+        np.testing.assert_array_equal(rowscan.cumsum(x, 1, mask=(weights * 2).astype(kind)), want)
+    np.testing.assert_array_equal(rowscan.cumsum(x, 1, mask=weights, mask_mode="select"), want)
+    np.testing.assert_array_equal(rowscan.cumsum(x, 1, heads=weights), rowscan.cumsum(x, 1, heads=weights != 0))
+    for mask in (2, 1, True, 0, False):
+        np.testing.assert_array_equal(rowscan.cumsum(x, 1, mask=mask), np.cumsum(x * bool(mask), 1))
 
 
 def test_masks_that_are_numbers_and_lists():
@@ -418,7 +468,7 @@ def test_masks_that_are_numbers_and_lists():
 @pytest.mark.parametrize("shape", [(4,), (2, 2, 3), (3, 1)])
 def test_what_does_not_broadcast(what, shape):
     with pytest.raises(ValueError, match=f"{what} has shape .* not broadcast to"):
-        rowscan.cumsum(np.zeros((2, 3)), 1, **{what: np.ones(shape)})
+        rowscan.cumsum(np.zeros((2, 3)), 1, **{what: np.ones(shape, int)})
 
 
 def test_init_must_fit_the_accumulator():
@@ -549,6 +599,82 @@ def test_unaligned_and_of_another_byte_order():
     np.testing.assert_array_equal(rowscan.cumsum(whole, 0), np.cumsum(whole, 0))
 
 
+def test_the_array_at_fault_is_named():
+    """Not x, where it is another one that lies oddly, or has another byte order; and what can be done about it."""
+    x, field = np.arange(4.), np.zeros(4, [("a", "u1"), ("b", "f8")])["b"]
+    lies = r" can't be scanned as it lies in memory: strides \(9,\) are no multiples of 8 bytes"
+    other = np.arange(4.).astype(">f8")
+    rec = rowscan.linear_recurrence
+    for name, call in (
+            ("mask", lambda odd: rowscan.cumsum(x, 0, mask=odd, mask_mode="multiply")),
+            ("coefficient", lambda odd: rec(x, odd, 0)),
+            ("coefficient", lambda odd: rec(x, odd, 0, mask=x > 2)),
+            ("coefficient", lambda odd: rec(x, odd, 0, keys=[0, 0, 1, 1])),
+            ("more[1]", lambda odd: rowscan.scan(x, 0, "gae", reverse=True, more=(x, odd, False, 0), params=(1, 1))),
+            ("x", lambda odd: rowscan.cumsum(odd, 0, mask=x > 2, totals=True))):
+        with pytest.raises(TypeError, match=f"^{re.escape(name)}{lies}, those of {re.escape(name)}.copy"):
+            call(field)
+        call(field.copy())
+        with pytest.raises(TypeError) as info:
+            call(other)
+        assert str(info.value) == f"{name}.dtype is >f8, of another byte order: {name}.astype('<f8') copies it"
+    with pytest.raises(TypeError, match=f"^out{lies}$"):
+        rowscan.cumsum(x, 0, out=field)
+    for name in ("heads", "tails", "keys", "mask", "out", "init"):
+        odd = other[:1] if name == "init" else other.astype(">i4" if name == "keys" else ">f8")
+        with pytest.raises(TypeError, match=f"{name}.dtype is >.*, of another byte order: {name}.astype"):
+            rowscan.cumsum(x, 0, **{name: odd})
+    with pytest.raises(TypeError, match="dtype is >f4, of another byte order than '<f4'"):
+        rowscan.cumsum(x, 0, dtype=">f4")
+    keys = np.zeros(4, [("a", "u1"), ("b", "i8")])["b"]
+    for given in {"keys": keys}, {"keys": keys.astype("i4")[::1], "mask": x > 2}:
+        rowscan.cumsum(x.astype("f4"), 0, **{**given, "keys": given["keys"].copy()})
+    with pytest.raises(TypeError, match=f"^keys{lies}"):
+        rowscan.cumsum(x.astype("f4"), 0, keys=keys)
+    buffer = np.zeros(33, "u1")[1:]
+    for name, given in (("mask", {"mask": buffer.view("f8"), "mask_mode": "multiply"}),
+                        ("output", {"out": buffer.view("f8")}), ("init", {"init": buffer[:8].view("f8")})):
+        with pytest.raises(rowscan.BadArgument, match=f"'{name}'.* not aligned"):
+            rowscan.cumsum(x, 0, **given)
+
+
+def test_strides_that_lead_nowhere():
+    """Of dimensions that have no second element, in any array."""
+    buffer = np.arange(200.).view("u1")
+    x = np.ndarray((10, 5, 1), "f8", buffer, strides=(8, 80, 4))
+    for dim in range(3):
+        np.testing.assert_array_equal(rowscan.cumsum(x, dim, mask=x, mask_mode="multiply"), np.cumsum(x * x, dim))
+    y = np.ndarray((10, 5, 1), "f8", np.zeros(1600, "u1"), strides=(8, 80, 3))
+    assert rowscan.cumsum(x, 0, out=y) is y
+    np.testing.assert_array_equal(y, np.cumsum(x, 0))
+    assert rowscan.cumsum(np.ndarray((0, 5), "f8", buffer, strides=(3, 5)), 1).shape == (0, 5)
+    assert rowscan.cumsum(np.ndarray((1,), "f8", buffer, strides=(-3,)), 0).tolist() == [x.flat[0]]
+    with pytest.raises(TypeError, match=r"strides \(8, 4, 80\)"):
+        rowscan.cumsum(np.ndarray((10, 2, 1), "f8", buffer, strides=(8, 4, 80)), 0)
+
+
+def test_what_is_no_array_is_told_how_to_become_one():
+    class Series:
+        def to_numpy(self):
+            return np.ones(3)
+
+        def __array__(self, *given, **options):
+            return self.to_numpy()
+
+    class Lent:
+        def __array__(self, *given, **options):
+            return np.ones(3)
+    for x, words in ((Series(), r"Series, not an array \(x.to_numpy\(\) is one\): rowscan takes those of"),
+                     (Lent(), r"Lent, not an array \(numpy.asarray\(x\) is one\):"),
+                     ([1, 2], r"x is a builtins.list, not an array \(numpy.asarray\(x\) is one\):"),
+                     (3, r"x is a builtins.int, not an array \(numpy.asarray\(x\) is one\):"),
+                     ("text", "x is a builtins.str, not an array: rowscan takes"),
+                     (None, "x is a builtins.NoneType, not an array: rowscan takes")):
+        for call in (lambda: rowscan.cumsum(x, 0), lambda: rowscan.spec(x, 0), lambda: rowscan.cumulative_sum(x)):
+            with pytest.raises(TypeError, match=words):
+                call()
+
+
 def test_subclasses(tmp_path):
     class Plain(np.ndarray):
         pass
@@ -604,7 +730,7 @@ def test_results_are_no_views():
     lambda x: pytest.raises(ValueError, rowscan.scan, x, 1, "no" * x.size),
     lambda x: pytest.raises(ValueError, rowscan.scan, x, 1, 3),
     lambda x: pytest.raises(TypeError, rowscan.cumsum, x, 1, dtype="O"),
-    lambda x: pytest.raises(ValueError, rowscan.cumsum, x, 1, mask=x.T),
+    lambda x: pytest.raises(ValueError, rowscan.cumsum, x, 1, mask=x.T > 0),
     lambda x: pytest.raises(ValueError, rowscan.cumsum, x.T, 1, out=x),
     lambda x: pytest.raises(TypeError, rowscan.cumsum, x, 1, axis=1)])
 def test_nothing_is_leaked(call):

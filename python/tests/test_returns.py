@@ -71,7 +71,9 @@ def test_returns(episodes):
     for flags, init in itertools.product(given, (None, 2, values[:1])):
         want = returns_loop(rewards, GAMMA, flags, 0 if init is None else init if np.isscalar(init) else init[0])
         close(rowscan.discounted_returns(rewards, GAMMA, flags, 0, init=init), want)
-    close(rowscan.discounted_returns(rewards.T, GAMMA, done.T, init=3), returns_loop(rewards, GAMMA, done, 3).T)
+    for time in (dict(dim=1), dict(axis=1), dict(axis=-1)):
+        got = rowscan.discounted_returns(rewards.T, GAMMA, done.T, init=3, **time)
+        close(got, returns_loop(rewards, GAMMA, done, 3).T)
     close(rowscan.discounted_returns(rewards, abs(values), done, 0), returns_loop(rewards, abs(values), done))
     close(rowscan.discounted_returns(rewards, 1, done, 0), returns_loop(rewards, 1, done))
 
@@ -86,11 +88,27 @@ def test_types(episodes):
             longer = np.zeros((T + 1, 4), dtype)
             both = rowscan.gae(rewards.astype(dtype), longer, GAMMA, LAM, dim=0, **more)
             assert [a.dtype for a in both] == [dtype, dtype]
-    assert rowscan.discounted_returns(np.array([1, 2, 4]), 0.5, [0, 1, 0]).tolist() == [2, 2, 4]
-    assert rowscan.discounted_returns(np.array([1, 2, 4]), 0.5).tolist() == [3, 4, 4]
-    assert rowscan.discounted_returns(np.ones((2, 0)), 0.5, np.ones((2, 0))).shape == (2, 0)
+    assert rowscan.discounted_returns(np.ones((2, 0)), 0.5, np.ones((2, 0)), 1).shape == (2, 0)
+    assert rowscan.discounted_returns(np.array(3.), 0.5).tolist() == [3.]
     y = rowscan.discounted_returns(rewards.astype("f4"), GAMMA, done, 0, acc="f32")
     close(y, returns_loop(rewards, GAMMA, done), 1e-5)
+
+
+def check_integers(array, floating):
+    """Results of integers and bool have the type that a float has, with flags and without, whatever gamma is."""
+    for dtype, gamma, done in itertools.product(("i1", "i8", "u1", "?"), (1, True, 0.5, array([1, 1, 1])),
+                                                (None, [0, 0, 0], array([0, 1, 0]))):
+        given = array(np.array([1, 1, 0]).astype(dtype))
+        y = rowscan.discounted_returns(given, gamma, done)
+        assert y.dtype == floating
+        close(y, returns_loop([1, 1, 0], np.asarray(gamma), done if done is None else np.asarray(done)), 1e-6)
+        both = rowscan.gae(given, array(np.array([1, 1, 1, 1])), gamma, 1, done=done)
+        assert [a.dtype for a in both] == [floating, floating]
+
+
+def test_integers():
+    check_integers(np.asarray, "f8")
+    assert rowscan.gae(np.array([1, 2]), np.ones(3, "f4"), 1, 1)[0].dtype == "f8"
 
 
 def test_numbers_that_types_of_16_bits_do_not_have():
@@ -109,14 +127,67 @@ def test_advantages(episodes):
         cuts = given.get("done", ends)
         want = gae_loop(rewards, values, next_values, GAMMA, LAM, ends, cuts)
         for got in (rowscan.gae(rewards, values, GAMMA, LAM, next_values, dim=0, **given),
-                    [a.T for a in rowscan.gae(rewards.T, values.T, GAMMA, LAM, next_values.T,
+                    [a.T for a in rowscan.gae(rewards.T, values.T, GAMMA, LAM, next_values.T, axis=1,
                                               **{name: flags.T for name, flags in given.items()})]):
             for a, b in zip(got, want):
                 close(a, b)
         longer = np.concatenate([values, next_values[-1:]])
         want = gae_loop(rewards, values, longer[1:], GAMMA, LAM, ends, cuts)
-        for a, b in zip(rowscan.gae(rewards, longer, GAMMA, LAM, dim=-2, **given), want):
+        word = ("next_step",) if len(given) == 2 else ()
+        for a, b in zip(rowscan.gae(rewards, longer, GAMMA, LAM, *word, dim=-2, **given), want):
             close(a, b)
+
+
+def flags_of(terminated, truncated):
+    """Ways to give both, and what they say: where nothing comes behind a step, and where an episode ends."""
+    over = terminated | truncated
+    return ((dict(terminated=terminated, truncated=truncated), terminated, over),
+            (dict(terminated=terminated, truncated=truncated, done=over), terminated, over),
+            (dict(terminated=terminated, done=truncated), terminated, over),  # a terminal step ends an episode
+            (dict(terminated=terminated, done=np.zeros_like(over)), terminated, terminated),
+            (dict(terminated=terminated, truncated=truncated, done=np.zeros_like(over)), terminated, over),
+            (dict(truncated=truncated, done=over), over & ~truncated, over),  # gym's TimeLimit.truncated
+            (dict(truncated=truncated), np.zeros_like(over), truncated),
+            (dict(truncated=truncated[:, :1], terminated=terminated[0]), np.broadcast_to(terminated[0], over.shape),
+             truncated[:, :1] | terminated[0]))
+
+
+def check_flags(f, episodes, tolerance):
+    """Of f(gamma, next_values, flags), of the rewards and values of episodes."""
+    rewards, values, next_values, terminated, _ = episodes
+    random = np.random.default_rng(9).random((T, 4))
+    truncated = (random < 0.15) | (terminated & (random < 0.5))
+    assert (terminated & truncated).any() and (terminated & ~truncated).any()
+    for given, ends, cuts in flags_of(terminated, truncated):
+        want = gae_loop(rewards, values, next_values, GAMMA, LAM, ends, cuts)
+        for gamma in GAMMA, np.full((T, 1), GAMMA):  # in one pass, and not
+            for a, b in zip(f(gamma, next_values, given), want):
+                close(a, b, tolerance)
+
+
+def test_flags(episodes):
+    check_flags(lambda gamma, following, given: rowscan.gae(*episodes[:2], gamma, LAM, following, dim=0, **given),
+                episodes, 1e-12)
+    check_flags(lambda gamma, following, given: rowscan.gae(
+        *episodes[:2], gamma, LAM, following, dim=0, **{name: flags.astype("f4") for name, flags in given.items()}),
+                episodes, 1e-12)
+
+
+def test_where_an_episode_was_cut_off():
+    """values[t+1] may be of the next episode there, and is not taken without a word: 100 is not the 5 that is right."""
+    rewards, values = np.zeros((3, 1)), np.array([[0.], [0.], [100.], [0.]])
+    cut, never = np.array([[0], [1], [0]]), np.zeros((3, 1))
+    for given, words in ((dict(terminated=never, done=cut), "terminated and done are"),
+                         (dict(truncated=cut), "truncated is"), (dict(truncated=cut, done=cut), "truncated is"),
+                         (dict(terminated=never, truncated=cut), "truncated is")):
+        with pytest.raises(TypeError, match=f"next_values is not given, and {words}, .* 'next_step' if values"):
+            rowscan.gae(rewards, values, 1., 1., dim=0, **given)
+        right = rowscan.gae(rewards, values[:-1], 1., 1., np.array([[0.], [5.], [0.]]), dim=0, **given)
+        assert right[0].ravel().tolist() == [5, 5, -100]
+        told = rowscan.gae(rewards, values, 1., 1., "next_step", dim=0, **given)
+        assert told[0].ravel().tolist() == [100, 100, -100]
+    for given in (dict(done=cut), dict(terminated=cut)):
+        assert rowscan.gae(rewards, values, 1., 1., dim=0, **given)[0].ravel().tolist() == [0, 0, -100]
 
 
 def test_what_is_not_looked_at(episodes):
@@ -171,11 +242,11 @@ def test_advantages_in_one_pass(episodes):
         close(got, right)
     for dtype in ("f2", "f4"):
         x, v, w = (a.astype(dtype) for a in (rewards, values, next_values))
-        right = gae_loop(x, v, w, GAMMA, LAM, terminated[:, :1], np.broadcast_to(done[0], done.shape))
-        for got, one in zip(rowscan.gae(x, v, GAMMA, LAM, w, terminated[:, :1], done[0], 0), right):
+        right = gae_loop(x, v, w, GAMMA, LAM, terminated[:, 1:2], terminated[:, 1:2] | done[0])
+        for got, one in zip(rowscan.gae(x, v, GAMMA, LAM, w, terminated[:, 1:2], done[0], 0), right):
             np.testing.assert_array_equal(got, one.astype(dtype)) if dtype == "f2" else close(got, one, 1e-6)
             assert got.dtype == dtype
-    assert [a.shape for a in rowscan.gae(np.ones((2, 0)), np.ones((2, 1)), 1, 1)] == [(2, 0)] * 2
+    assert [a.shape for a in rowscan.gae(np.ones((2, 0)), np.ones((2, 1)), 1, 1, dim=1)] == [(2, 0)] * 2
 
 
 def test_advantages_by_definition(episodes):
@@ -193,18 +264,48 @@ def test_advantages_by_definition(episodes):
 
 def test_what_is_refused(episodes):
     rewards, values, next_values, _, done = episodes
+    packed = np.zeros(4, dtype=[("a", "u1"), ("b", "f8")])["b"]
     for f, error, words in (
             (lambda: rowscan.discounted_returns(rewards, GAMMA, done[:-1], 0), ValueError, r"done has shape \(22, 4\)"),
             (lambda: rowscan.discounted_returns(rewards, values[:2], None, 0), ValueError, r"gamma has shape \(2, 4\)"),
             (lambda: rowscan.discounted_returns(rewards, GAMMA, done, 2), IndexError, "axis 2 is out of bounds"),
-            (lambda: rowscan.discounted_returns(rewards, GAMMA, "no"), TypeError, "done.dtype is <U2"),
-            (lambda: rowscan.discounted_returns([1.], GAMMA), TypeError, "not an array"),
+            (lambda: rowscan.discounted_returns(rewards, GAMMA, "no", 0), TypeError, "done.dtype is <U2"),
+            (lambda: rowscan.discounted_returns(rewards, GAMMA), TypeError,
+             "dim is needed, the dimension of time: rewards has 2 dimensions"),
+            (lambda: rowscan.discounted_returns(rewards, GAMMA, dim=0, axis=0), TypeError, "dim and axis are given"),
+            (lambda: rowscan.gae(rewards, values, GAMMA, LAM, values), TypeError, "dim is needed"),
+            (lambda: rowscan.gae(rewards, values, GAMMA, LAM, values, dim=0, axis=0), TypeError, "dim and axis"),
+            (lambda: rowscan.gae(np.array(1.), np.ones(2), GAMMA, LAM), IndexError, "of dimension 0"),
+            (lambda: rowscan.gae(rewards, values, GAMMA, LAM, "same_step", dim=0), ValueError,
+             "next_values is 'same_step', not an array or 'next_step'"),
+            (lambda: rowscan.gae(rewards, values, GAMMA, LAM, "next_step", dim=0), ValueError,
+             r"values has shape \(23, 4\), not \(24, 4\): .* next_values is 'next_step'"),
+            (lambda: rowscan.gae(rewards, values, GAMMA, LAM, values[-1], dim=0), ValueError,
+             r"next_values has shape \(4,\), not that of rewards, .* of the last step alone is the last of values"),
+            (lambda: rowscan.discounted_returns([1.], GAMMA), TypeError,
+             r"rewards is a builtins.list, not an array \(numpy.asarray\(rewards\) is one\)"),
+            (lambda: rowscan.gae(3., values, GAMMA, LAM), TypeError, "rewards is a builtins.float, not an array"),
+            (lambda: rowscan.gae(rewards * 1j, values, GAMMA, LAM, dim=0), TypeError, "rewards.dtype is complex128"),
+            (lambda: rowscan.discounted_returns(rewards * 1j, GAMMA, dim=0), TypeError, "rewards.dtype is complex128"),
+            (lambda: rowscan.discounted_returns(rewards.astype(">f8"), GAMMA, dim=0), TypeError,
+             r"rewards.dtype is >f8, of another byte order: rewards.astype\('<f8'\) copies it"),
+            (lambda: rowscan.discounted_returns(packed, GAMMA), TypeError,
+             r"rewards can't be scanned as it lies in memory: strides \(9,\)"),
+            (lambda: rowscan.discounted_returns(packed[:].copy(), packed), TypeError,
+             r"gamma can't be scanned as it lies in memory: strides \(9,\)"),
+            (lambda: rowscan.discounted_returns(rewards, GAMMA * 1j, dim=0), TypeError, "gamma.dtype is complex128"),
+            (lambda: rowscan.gae(rewards, values * 1j, GAMMA, LAM, values, dim=0), TypeError, "values.dtype is comp"),
+            (lambda: rowscan.gae(rewards, values, GAMMA, np.ones(3), values, dim=0), ValueError, "lam has shape"),
+            (lambda: rowscan.gae(rewards, values, GAMMA, LAM, values, truncated="no", dim=0), TypeError,
+             "truncated.dtype is <U2"),
             (lambda: rowscan.gae(rewards, values, GAMMA, LAM, dim=0), ValueError,
              r"values has shape \(23, 4\), not \(24, 4\): .* next_values is not given"),
             (lambda: rowscan.gae(rewards, values[1:], GAMMA, LAM, values, dim=0), ValueError,
              r"values has shape \(22, 4\), not \(23, 4\): .* next_values is given"),
             (lambda: rowscan.gae(rewards, values, GAMMA, LAM, values[1:], dim=0), ValueError, "next_values has shape"),
             (lambda: rowscan.gae(rewards, values, GAMMA, LAM, values, done=done[1:], dim=0), ValueError,
+             "done has shape"),
+            (lambda: rowscan.gae(rewards, values, GAMMA, LAM, values, terminated=done[1:], dim=0), ValueError,
              "terminated has shape"),
             (lambda: rowscan.gae(rewards, values, GAMMA, LAM, values, dim=3), IndexError, "axis 3")):
         with pytest.raises(error, match=words):
@@ -237,9 +338,23 @@ def test_torch(torch, episodes):
     want = gae_loop(*numpy[:3], GAMMA, LAM, *numpy[3:])
     for a, b in zip(rowscan.gae(rewards, values, GAMMA, LAM, next_values, terminated, done, 0), want):
         close(a, b)
-    assert rowscan.discounted_returns(torch.tensor([1, 2, 4]), 0.5, torch.tensor([0, 1, 0])).tolist() == [2, 2, 4]
-    with pytest.raises(ValueError, match="done is on meta"):
+    check_integers(lambda a: torch.from_numpy(np.asarray(a)), torch.float32)
+    with pytest.raises(ValueError, match="done is on meta, not on cpu"):
         rowscan.discounted_returns(rewards, GAMMA, done.to("meta"), 0)
+    with pytest.raises(ValueError, match="truncated is on meta, not on cpu"):
+        rowscan.gae(rewards, values, GAMMA, LAM, next_values, truncated=done.to("meta"), dim=0)
+    with pytest.raises(TypeError, match="rewards is a tensor of layout torch.sparse_coo"):
+        rowscan.discounted_returns(rewards.to_sparse(), GAMMA, dim=0)
+
+
+def test_torch_flags(torch, episodes):
+    rewards, values = map(torch.from_numpy, episodes[:2])
+    for leaf in values, values.clone().requires_grad_():
+        check_flags(lambda gamma, following, given: [a.detach() for a in rowscan.gae(
+            rewards, leaf, torch.as_tensor(gamma) if np.ndim(gamma) else gamma, LAM, torch.from_numpy(following), dim=0,
+            **{name: torch.from_numpy(np.ascontiguousarray(flags)) for name, flags in given.items()})], episodes, 1e-12)
+    with pytest.raises(TypeError, match="next_values is not given, and truncated is"):
+        rowscan.gae(rewards, torch.cat((values, values[:1])), GAMMA, LAM, truncated=torch.ones(T, 4), dim=0)
 
 
 def test_torch_numbers_that_types_of_16_bits_do_not_have(torch):
@@ -268,15 +383,15 @@ def test_torch_gradients(torch):
         return torch.rand(shape, dtype=torch.float64, requires_grad=True)
     done = torch.tensor([[0, 1, 0, 0, 1], [0, 0, 0, 1, 0]])
     for flags in (None, done, done != 0):
-        f = lambda r, g, i: rowscan.discounted_returns(r, g, flags, init=i)
+        f = lambda r, g, i: rowscan.discounted_returns(r, g, flags, 1, init=i)
         for arguments in ((leaf(2, 5), leaf(), leaf(2, 1)), (leaf(2, 5), leaf(2, 5), leaf())):
             assert torch.autograd.gradcheck(f, arguments, check_forward_ad=True)
             assert torch.autograd.gradgradcheck(f, arguments)
-        f = lambda r, v, n, g, lam: rowscan.gae(r, v, g, lam, n, done=flags)
+        f = lambda r, v, n, g, lam: rowscan.gae(r, v, g, lam, n, done=flags, dim=1)
         arguments = leaf(2, 5), leaf(2, 5), leaf(2, 5), leaf(), leaf()
         assert torch.autograd.gradcheck(f, arguments, check_forward_ad=True)
         assert torch.autograd.gradgradcheck(f, arguments)
-        assert torch.autograd.gradcheck(lambda r, v: rowscan.gae(r, v, 0.9, 0.8, terminated=flags),
+        assert torch.autograd.gradcheck(lambda r, v: rowscan.gae(r, v, 0.9, 0.8, terminated=flags, dim=1),
                                         (leaf(2, 5), leaf(2, 6)))
 
 
@@ -318,6 +433,11 @@ def test_jax(jax, wide, episodes):
             close(a, b, tolerance)
             assert a.dtype == rewards.dtype
         assert rowscan.discounted_returns(rewards.astype("bfloat16"), GAMMA, done, 0).dtype == "bfloat16"
+        check_integers(jnp.asarray, jnp.asarray(0.5).dtype)
+        check_flags(lambda gamma, following, given: rowscan.gae(rewards, values, gamma, LAM, following, dim=0, **given),
+                    episodes, tolerance)
+        with pytest.raises(TypeError, match="rewards.dtype is complex"):
+            rowscan.gae(rewards * 1j, values, GAMMA, LAM, next_values, dim=0)
 
 
 def test_jax_episodes_are_apart(jax):

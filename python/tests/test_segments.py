@@ -311,7 +311,7 @@ def test_what_is_refused():
             (lambda: rowscan.linear_recurrence(x, x, 1, heads=x, keys=x), TypeError, "heads and keys are given"),
             (lambda: rowscan.linear_recurrence(x, x, 1, keys=x), TypeError, "keys.dtype is float64"),
             (lambda: rowscan.linear_recurrence(x, x, 1, tails=[True, False]), ValueError, r"tails has shape \(2,\)"),
-            (lambda: call(x, 1, mask=x, keys=x), TypeError, "keys.dtype is float64"),
+            (lambda: call(x, 1, mask=x > 2, keys=x), TypeError, "keys.dtype is float64"),
             (lambda: rowscan.scan(x, 1, coefficient=x, heads=x), TypeError, "coefficient is given, and sum has none"),
             (lambda: rowscan.scan(x, 1, "linear_recurrence", heads=x), TypeError,
              "coefficient is not given, and linear_recurrence needs one")):

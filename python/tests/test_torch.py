@@ -325,9 +325,13 @@ def test_bad_dims_are_told_as_torch_does(x, dim):
     (lambda x: rowscan.cumsum(torch.eye(3).to_sparse(), 0), TypeError, "sparse"),
     (lambda x: rowscan.cumsum(x, 0, dtype="float32"), TypeError, "'float32'"),
     (lambda x: rowscan.cumsum(x, 0, dtype=torch.complex64), TypeError, "complex64"),
-    (lambda x: rowscan.cumsum(x, 0, mask=torch.ones(3, device="meta")), ValueError, "mask is on meta, x on cpu"),
+    (lambda x: rowscan.cumsum(x, 0, mask=torch.ones(3, device="meta") > 0), ValueError, "mask is on meta, not on"),
     (lambda x: rowscan.cumsum(x, 0, out=torch.ones(2, 3, device="meta")), ValueError, "out is on meta"),
-    (lambda x: rowscan.cumsum(x, 0, mask=torch.ones(4)), ValueError, "mask has shape"),
+    (lambda x: rowscan.cumsum(x, 0, mask=torch.ones(3)), TypeError,
+     r"mask is floating \(torch.float32\), and mask_mode is not given: 'select' .* 'multiply'"),
+    (lambda x: rowscan.cumsum(x, 0, mask=0.5, totals=True), TypeError, r"mask is floating \(0.5\), and mask_mode is"),
+    (lambda x: rowscan.linear_recurrence(x, x, 0, mask=torch.ones(3).half()), TypeError, "mask is floating"),
+    (lambda x: rowscan.cumsum(x, 0, mask=torch.ones(4) > 0), ValueError, "mask has shape"),
     (lambda x: rowscan.cumsum(x, 0, init=torch.ones(4)), ValueError, "init has shape"),
     (lambda x: rowscan.cumsum(x, 0, out=torch.empty(3, 2)), ValueError, r"out has shape \(3, 2\), not \(2, 3\)"),
     (lambda x: rowscan.cumsum(x, 0, out=[1]), TypeError, "list"),
@@ -446,7 +450,7 @@ def test_capture_and_replay():
 @needs_cuda
 def test_devices_are_not_mixed():
     x = torch.ones(3, device="cuda")
-    with pytest.raises(ValueError, match="mask is on cpu, x on cuda:0"):
-        rowscan.cumsum(x, 0, mask=torch.ones(3))
+    with pytest.raises(ValueError, match="mask is on cpu, not on cuda:0"):
+        rowscan.cumsum(x, 0, mask=torch.ones(3) > 0)
     with pytest.raises(ValueError, match="out is on cpu"):
         rowscan.cumsum(x, 0, out=torch.ones(3))

@@ -244,7 +244,7 @@ def test_conditions_of_other_scans():
     y, totals = rowscan.cumsum(torch.arange(4), 0, heads=torch.tensor([0, 0, 3, 0]), init=init, dtype=torch.float32,
                                totals=True)
     assert gradient(y, init, torch.ones(4)).item() == 2
-    y = rowscan.scan(torch.ones(3), 0, "extended_prod", mask=torch.ones(3, requires_grad=True))
+    y = rowscan.scan(torch.ones(3), 0, "extended_prod", mask=torch.ones(3, requires_grad=True), mask_mode="select")
     assert y.tolist() == [1, 1, 1] and not y.requires_grad
 
 

@@ -42,6 +42,8 @@ assert_type(rowscan.linear_recurrence(x, x, axis=1, totals=True), tuple[NDArray[
 assert_type(rowscan.discounted_returns(x, 0.9, x > 0, 0), NDArray[np.float32])
 assert_type(rowscan.discounted_returns(x, x, init=1), NDArray[Any])
 assert_type(rowscan.gae(x, x, 0.9, 0.8, x, done=x > 0), tuple[NDArray[Any], NDArray[Any]])
+assert_type(rowscan.gae(x, x, 0.9, 0.8, "next_step", x > 0, axis=0, truncated=x), tuple[NDArray[Any], NDArray[Any]])
+assert_type(rowscan.cumsum(x, 1, mask=x > 0, mask_mode=None), NDArray[np.float32])
 assert_type(rowscan.scan(x, 1, "linear_recurrence", coefficient=[1, 2, 3, 4]), NDArray[np.float32])
 assert_type(rowscan.scan(x, 1, "max"), NDArray[np.float32])
 own = rowscan.create_op("// rowscan: op=Own")

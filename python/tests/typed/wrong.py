@@ -24,6 +24,7 @@ rowscan.cumsum(x, 1, ties="last")  # wrong
 rowscan.cummax(x, 1, indices=True, ties="both")  # wrong
 rowscan.cummax(x, 1, ties="first")  # wrong
 rowscan.linear_recurrence(x, 1, 1, mask=x, mask_mode="multiply")  # wrong
+rowscan.gae(x, x, 1, 1, "same_step")  # wrong
 rowscan.cumsum(x, 1, keepdim=True)  # wrong
 rowscan.cumprod(x, 1, init="one")  # wrong
 rowscan.cumprod(x, 1).cumprods()  # wrong

@@ -210,6 +210,12 @@ class ndarray:
     def __and__(self, other):
         return asarray(self.get() & other.get())
 
+    def __or__(self, other):
+        return asarray(self.get() | other.get())
+
+    def __invert__(self):
+        return asarray(~self.get())
+
     def __rmul__(self, number):
         return asarray(number * self.get())
 
