@@ -13,13 +13,12 @@
  * is off. */
 static struct {
   PyObject *grad_enabled; /* torch.is_grad_enabled() */
-  PyObject *modes;        /* torch._C._len_torch_dispatch_stack() */
-  PyObject *transforms;   /* torch._C._are_functorch_transforms_active() */
+  PyObject *watchers;     /* a tuple of functions (): whether anything looks through the dispatcher */
   PyObject *is_neg;       /* torch.Tensor.is_neg(x) */
   PyObject *written;      /* (tensors): counts a version up */
   PyObject *forward_ad;   /* torch.autograd.forward_ad */
   PyObject *node;         /* (what is kept): apply() of a new class of nodes, of torch._C._FunctionBase */
-  PyObject *backward;     /* (context, gradient): what backward() below leaves to Python */
+  PyObject *backward;     /* (what is kept, mask, gradient): what backward() below leaves to Python */
 } torch;
 
 static PyObject *s_requires_grad, *s_level, *s_kept, *s_save, *s_saved;
@@ -36,9 +35,12 @@ static rp_guard guard_tensor(PyObject *tensor, bool *gradient) {
 }
 
 static rp_guard guard_thread(void) {
-  int modes = rp_truth(PyObject_CallNoArgs(torch.modes));
-  if (modes)
-    return modes < 0 ? RP_GUARD_FAILED : RP_GUARD_OTHER;
+  Py_ssize_t count = PyTuple_Size(torch.watchers);
+  for (Py_ssize_t i = 0; i < count; i++) {
+    int looks = rp_truth(PyObject_CallNoArgs(PyTuple_GetItem(torch.watchers, i)));
+    if (looks)
+      return looks < 0 ? RP_GUARD_FAILED : RP_GUARD_OTHER;
+  }
   PyObject *level = PyObject_GetAttr(torch.forward_ad, s_level);
   long number = level ? PyLong_AsLong(level) : -1;
   Py_XDECREF(level);
@@ -52,8 +54,7 @@ static rp_guard guard_gradient(const rp_call *call, bool of_others) {
   if (of_others || call->op != ROWSCAN_SUM || call->out != Py_None || call->init != Py_None ||
       call->totals != Py_None || call->acc_type || call->flags & ROWSCAN_OMIT_NAN)
     return RP_GUARD_OTHER;
-  int active = rp_truth(PyObject_CallNoArgs(torch.transforms));
-  return active < 0 ? RP_GUARD_FAILED : active ? RP_GUARD_OTHER : RP_GUARD_GRADIENT;
+  return RP_GUARD_GRADIENT;
 }
 
 rp_guard rp_torch_guard(const rp_call *call, const rp_kind *kind) {
@@ -130,7 +131,8 @@ PyObject *rp_torch_forward(PyObject *self, PyObject *const *args, Py_ssize_t cou
   return rp_new_ref(PyTuple_GetItem(args[2], 0));
 }
 
-/* What forward has saved: a mask, or flags or keys. NULL: an exception is set. */
+/* What forward has saved: a mask, or flags or keys. Hooks of saved tensors let nobody read it twice. NULL: an exception
+ * is set. */
 static PyObject *saved_mask(PyObject *context) {
   PyObject *saved = PyObject_GetAttr(context, s_saved);
   PyObject *mask = saved ? PySequence_GetItem(saved, 0) : NULL;
@@ -139,15 +141,15 @@ static PyObject *saved_mask(PyObject *context) {
 }
 
 /* The scan from the other end, which begins anew where the first did. */
-static PyObject *scan_back(rp_call *call, PyObject *context) {
-  if (call->mask_mode && !rp_has_segments(call->mask_mode))
-    Py_RETURN_NOTIMPLEMENTED;
-  PyObject *mask = call->mask_mode ? saved_mask(context) : NULL;
-  if (call->mask_mode && !mask)
-    return NULL;
-  call->mask = mask ? mask : Py_None;
-  PyObject *dx = rp_call_quick(call);
-  Py_XDECREF(mask);
+static PyObject *scan_back(rp_call *call, PyObject *kept, PyObject *mask) {
+  bool quick = mask == Py_None || rp_has_segments(call->mask_mode);
+  PyObject *gradient = call->x;
+  call->mask = mask;
+  PyObject *dx = quick ? rp_call_quick(call) : rp_new_ref(Py_NotImplemented);
+  if (dx == Py_NotImplemented) {
+    Py_DECREF(dx);
+    dx = PyObject_CallFunctionObjArgs(torch.backward, kept, mask, gradient, NULL);
+  }
   return dx;
 }
 
@@ -155,19 +157,17 @@ static PyObject *scan_back(rp_call *call, PyObject *context) {
 static PyObject *backward(PyObject *context, PyObject *gradient) {
   PyObject *kept = PyObject_GetAttr(context, s_kept);
   int flags, type, mask_mode;
-  rp_call call = {.x = gradient, .mask = Py_None, .init = Py_None, .totals = Py_None, .out = Py_None};
+  rp_call call = {.x = gradient, .init = Py_None, .totals = Py_None, .out = Py_None};
   bool known = kept && PyArg_ParseTuple(kept, "liii", &call.dim, &flags, &type, &mask_mode);
-  Py_XDECREF(kept);
-  if (!known)
-    return NULL;
-  call.flags = (unsigned)flags ^ ROWSCAN_REVERSE;
-  call.out_type = (rowscan_type)type;
-  call.mask_mode = (rowscan_mask_mode)mask_mode;
-  PyObject *dx = scan_back(&call, context);
-  if (dx == Py_NotImplemented) {
-    Py_DECREF(dx);
-    dx = PyObject_CallFunctionObjArgs(torch.backward, context, gradient, NULL);
+  PyObject *mask = !known ? NULL : mask_mode ? saved_mask(context) : rp_new_ref(Py_None), *dx = NULL;
+  if (mask) {
+    call.flags = (unsigned)flags ^ ROWSCAN_REVERSE;
+    call.out_type = (rowscan_type)type;
+    call.mask_mode = (rowscan_mask_mode)mask_mode;
+    dx = scan_back(&call, kept, mask);
   }
+  Py_XDECREF(kept);
+  Py_XDECREF(mask);
   if (!dx)
     return NULL;
   return mask_mode ? Py_BuildValue("NOO", dx, Py_None, Py_None) : Py_BuildValue("NO", dx, Py_None);
@@ -207,13 +207,8 @@ PyObject *rp_set_torch(PyObject *self, PyObject *dict) {
   const struct {
     const char *name;
     PyObject **to;
-  } table[] = {{"grad_enabled", &torch.grad_enabled},
-               {"modes", &torch.modes},
-               {"transforms", &torch.transforms},
-               {"is_neg", &torch.is_neg},
-               {"written", &torch.written},
-               {"forward_ad", &torch.forward_ad},
-               {"node", &torch.node},
+  } table[] = {{"grad_enabled", &torch.grad_enabled}, {"watchers", &torch.watchers},     {"is_neg", &torch.is_neg},
+               {"written", &torch.written},           {"forward_ad", &torch.forward_ad}, {"node", &torch.node},
                {"backward", &torch.backward}};
   if (!PyDict_Check(dict)) {
     PyErr_SetString(PyExc_TypeError, "set_torch takes a dict");

@@ -3,8 +3,10 @@
 SPDX-License-Identifier: MIT
 
 The quick way in C is for plain tensors of which nothing but the numbers matters, and for the gradient of their sums.
-All else are operators that torch knows: _torch_operators.py.
+All else are operators that torch knows: _torch_operators.py. What looks through torch's dispatcher sees those.
 """
+import warnings
+
 import torch
 
 if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 6):
@@ -14,18 +16,37 @@ from . import _core, _torch_operators as operators
 from ._after import after_import
 from ._call import Library, serve
 from ._torch_operators import DTYPES, TYPES, X
-from ._types import EXCLUSIVE, FUNCTIONS, MULTIPLY, NUMBERS, REVERSE, SEGMENTS, SUM, accumulator
+from ._types import DEFAULT, EXCLUSIVE, FUNCTIONS, NUMBERS, REVERSE, SEGMENTS, SUM, accumulator
 
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
-_modes = torch._C._len_torch_dispatch_stack
+# Whether anything looks through the dispatcher: modes (of FakeTensorMode, make_fx, ...), transforms of torch.func, a
+# trace (torch.jit.trace, ONNX's exporter, TensorBoard's graphs), a profiler.
+_WATCHERS = (torch._C._len_torch_dispatch_stack, torch._C._are_functorch_transforms_active, torch._C._is_tracing,
+             torch.autograd._profiler_enabled)
 _dynamo = torch.compiler.is_dynamo_compiling
 
 
 # ---- calls -----------------------------------------------------------------------------------------------------------
 
+def _quiet_in_traces(method):
+    """In a trace sizes are tensors, and torch would warn of checks that compare them."""
+    def quiet(*arguments, **options):
+        if _dynamo() or not torch._C._is_tracing():
+            return method(*arguments, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", torch.jit.TracerWarning)
+            return method(*arguments, **options)
+    return quiet
+
+
 class _Torch(Library):
 
+    scan, gae, discounted_returns = map(_quiet_in_traces, (Library.scan, Library.gae, Library.discounted_returns))
+
     def array(self, x, what="x"):
+        if not isinstance(x, torch.Tensor):
+            raise TypeError(f"{what} is a {type(x).__module__}.{type(x).__qualname__}, not a torch.Tensor" + (
+                ", and has no dtype yet: make_fx traces scans, and torch.fx.symbolic_trace functions that torch.fx.wrap "
+                "is told of" if isinstance(x, torch.fx.Proxy) else ""))
         if x.layout is not torch.strided:
             raise TypeError(f"{what} is a tensor of layout {x.layout}, not torch.strided")
         return x
@@ -79,7 +100,7 @@ class _Torch(Library):
         return isinstance(x, torch.Tensor)
 
     def runs_at_once(self):
-        return not _dynamo()
+        return not _dynamo() and not _is_watched()
 
     def out_shape(self, x, s):
         return operators.out_shape(x, s.dim, s.flags)
@@ -93,8 +114,8 @@ class _Torch(Library):
         if s.out is not None:
             return self.run_into(s, arguments)
         if not s.totals:
-            return _dispatched(operators.op_scan, *arguments, 0)
-        y, totals = _dispatched(operators.op_totals, *arguments, s.totals)
+            return _scanned(*arguments, 0)
+        y, totals = _scanned(*arguments, s.totals)
         return y, totals.squeeze(s.dim)
 
     def run_further(self, s, arguments):
@@ -113,21 +134,28 @@ class _Torch(Library):
 
     def run_into(self, s, arguments):
         self.refuse_gradient(s)
-        totals = self.empty(operators.rows_shape(s.x, s.dim), s.totals, s.x) if s.totals else None
-        operators.op_out(*arguments, out=s.out, totals=totals)
+        if not _dynamo() and operators.transform() is not None:  # of torch.func, which transforms no operators that write
+            made = operators.dispatched(*arguments, s.totals or 0)
+            y, totals = made if s.totals else (made, None)
+            s.out.copy_(y)
+        else:
+            totals = self.empty(operators.rows_shape(s.x, s.dim), s.totals, s.x) if s.totals else None
+            operators.into(*arguments, out=s.out, totals=totals)
         return (s.out, totals.squeeze(s.dim)) if s.totals else s.out
+
+
+def _is_watched():
+    return any(looks() for looks in _WATCHERS)
 
 
 def _is_seen(x):
     """Whether torch is to see the operator of a scan, not what it is made of."""
-    return _dynamo() or (operators.transform() is None and (_modes() or type(x) not in _PLAIN))
+    return _dynamo() or type(x) not in operators.PLAIN or _is_watched()
 
 
-def _dispatched(operator, *args):
+def _scanned(*arguments):
     """The operator where torch is to see it, else at once what it is made of."""
-    if _is_seen(args[X]):
-        return operator(*args) if args[-1] else operator(*args[:-1])
-    return operators.differentiable(*args)
+    return (operators.dispatched if _is_seen(arguments[X]) else operators.differentiable)(*arguments)
 
 
 library = _Torch(torch, DTYPES, "i64")
@@ -152,26 +180,22 @@ def _make_node(kept):
     return super(base, node).apply
 
 
-def _node_backward(ctx, g):
+def _node_backward(kept, mask, g):
     """What the quick way declines in the backward pass: masks, modes, and gradients that aren't plain."""
-    dim, flags, kind, mask_mode = ctx.rowscan
-    mask, = ctx.saved_tensors if mask_mode else (None,)
-    segments = {name: operators.condition(mask, mask_mode) for name, mode in SEGMENTS.items() if mode == mask_mode}
-    d = _core.cumsum(g, dim, reverse=not flags & REVERSE, exclusive=bool(flags & EXCLUSIVE), dtype=DTYPES[kind],
-                     **segments)
-    if mask_mode and not segments:
-        d = d * mask if mask_mode == MULTIPLY else torch.where(mask != 0, d, 0)
-    return d
+    dim, flags, kind, mask_mode = kept
+    if mask is not None:
+        mask = operators.condition(mask, mask_mode).expand(g.shape)
+    node = operators.Node(dim, SUM, flags, DEFAULT, mask_mode, kind, TYPES[g.dtype], 0, g.shape, None, mask)
+    return operators.gradients(operators.usable(node), g)[0]
 
 
 def _make_known():
-    _core.set_torch({"grad_enabled": torch.is_grad_enabled, "modes": _modes,
-                     "transforms": torch._C._are_functorch_transforms_active, "is_neg": torch.Tensor.is_neg,
+    _core.set_torch({"grad_enabled": torch.is_grad_enabled, "watchers": _WATCHERS, "is_neg": torch.Tensor.is_neg,
                      "written": torch._C._increment_version, "forward_ad": torch.autograd.forward_ad,
                      "node": _make_node, "backward": _node_backward})
     exchange = type(getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)).__name__ == "PyCapsule"
     stream = None if exchange else getattr(torch._C, "_cuda_getCurrentRawStream", None)
-    for kind in _PLAIN:
+    for kind in operators.PLAIN:
         _core.add_kind(kind, "exchange" if exchange else "torch", True, torch.empty_like,
                        {number: {"dtype": dtype, "memory_format": torch.contiguous_format}
                         for number, dtype in DTYPES.items()}, TYPES, stream, library.unsigned_sum)
@@ -180,7 +204,7 @@ def _make_known():
         if host is not None:
             _core.set_fresh(kind, host, gpu if hasattr(torch._C, "_cuda_getDevice") else None,
                             getattr(torch._C, "_cuda_getDevice", None))
-    serve(_PLAIN, library)
+    serve(operators.PLAIN, library)
 
 
 _make_known()

@@ -14,15 +14,19 @@ SPDX-License-Identifier: MIT
   rowscan::_scan_further        that scan alone
   rowscan::_scan_starts, _scan_starts_totals
                                 the scan alone of those of them that have a gradient, without lists
-  _Scan                         autograd.Function: gradients, forward-mode too, and torch.func's transforms
+  _Scan                         autograd.Function: gradients, forward-mode too
+
+Whatever looks through the dispatcher, such as torch.func's transforms and traces, sees the operators without a _.
 
 Types, flags and modes are the library's numbers; a dim is counted from the front, but for the operators'.
 """
+import collections
 import glob
 import os
 
 import torch
 from torch._functorch.utils import enable_single_level_autograd_function
+from torch.utils._pytree import tree_map
 
 from . import _core
 from ._errors import Unsupported
@@ -36,6 +40,7 @@ _NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float6
 DTYPES = {NUMBERS[name]: getattr(torch, dtype) for name, dtype in _NAMES.items()}
 TYPES = {dtype: number for number, dtype in DTYPES.items()}
 
+PLAIN = torch.Tensor, torch.nn.Parameter
 transform = torch._C._functorch.peek_interpreter_stack
 _forward_ad = torch.autograd.forward_ad
 
@@ -252,11 +257,20 @@ def _alone(*args):
     if args[STARTS] is not None:
         return op_starts_totals(*args) if args[STARTS - 1] else op_starts(*args)
     args = args[:STARTS]
+    return _told(op_totals_alone, _kernel_totals, *args) if args[-1] else _told(op_scan_alone, _kernel_scan, *args[:-1])
+
+
+def into(*args, **outputs):
+    _told(op_out, _kernel_out, *args, **outputs)
+
+
+def _told(operator, kernel, *args, **outputs):
+    """What an operator makes. Its kernel in C throws RuntimeErrors alone; the same scan in Python has others."""
     try:
-        return op_totals_alone(*args) if args[-1] else op_scan_alone(*args[:-1])
-    except RuntimeError:  # a kernel in C can throw no other: the same scan in Python has the library's own
-        if transform() is None and type(args[X]) in (torch.Tensor, torch.nn.Parameter):
-            _kernel_totals(*args) if args[-1] else _kernel_scan(*args[:-1])
+        return operator(*args, **outputs)
+    except RuntimeError:
+        if transform() is None and type(args[X]) in PLAIN:
+            kernel(*args, **outputs)
         raise
 
 
@@ -264,32 +278,72 @@ def _sum(x, dim, flags, out_type, acc, mask_mode=0, mask=None, init=None, totals
     return differentiable(x, dim, SUM, flags, out_type, acc, mask_mode, mask, init, totals_type)
 
 
-def _gradients(ctx, g, g_totals=None):
-    """Of x, mask and init. The gradient of a sum is the same scan from the other end, which begins with the totals'."""
-    dim, op, flags, acc, mask_mode, kind = ctx.rowscan
-    x, mask, init, _, starts = ctx.saved_tensors
-    if op == RECURRENCE:
-        return _recurrence_gradients(ctx, g, g_totals)
-    if op in CHAINED:
-        return _chained_gradients(ctx, g, g_totals)
-    if op in INDEX_OF:
-        return _extreme_gradients(ctx, g, g_totals)
-    of_x, of_mask, of_init = (ctx.needs_input_grad[i] for i in (X, MASK, INIT))
-    if mask_mode in SEGMENTS.values() and mask is not None:
-        d, d_init = _segments_gradients(ctx, mask, mask_mode, g, g_totals)
-        return _kept(ctx, d) if of_x else None, None, d_init
-    if starts is not None:
-        d, d_init = _segments_gradients(ctx, starts, _start_mode(flags), g, g_totals)
-        d, d_mask = _of_masked(ctx, _kept(ctx, d))
-        return d, d_mask, d_init
+# What a gradient is made of: what was asked for, with the types of x and of the results, and their shape; what the node
+# has saved, None where nothing needs it; which of x, the mask and init want gradients; and _unused() elements.
+Node = collections.namedtuple("Node", "dim op flags acc mask_mode kind out_type totals_type shape x mask init y starts "
+                                      "wanted unused", defaults=(None, None, None, (True, False, False), None))
+
+
+def _read(ctx, wanted=None):
+    """Reads what is saved once, for hooks of saved tensors, such as a checkpoint's, let nobody read it twice."""
+    return usable(Node(*ctx.rowscan, *ctx.saved_tensors, wanted))
+
+
+def usable(node):
+    """A node as it would be without the elements that no result depends on."""
+    unused = _unused(node)
+    if unused is None:
+        return node
+    mask = _cleared(unused, node.mask) if _weighs(node.mask_mode) else node.mask
+    return node._replace(x=_cleared(unused, node.x), mask=mask, unused=unused)
+
+
+def _unused(node):
+    """Flags of the elements that no result depends on: in an exclusive scan the last one of each segment, and that of
+    a row where no total is wanted. None where no gradient is multiplied by elements.
+    """
+    dim, beside, reverse = node.dim, node.x if node.mask is None else node.mask, bool(node.flags & REVERSE)
+    if not node.flags & EXCLUSIVE or not (node.op in CHAINED or _weighs(node.mask_mode)) or not beside.numel():
+        return None
+    row, starts = _row(beside), _row(node.starts)
+    if node.mask_mode in SEGMENTS.values() and node.mask is not None:
+        starts = _starts(row, node.mask_mode, dim, node.flags)
+    elif starts is None:
+        starts = torch.zeros_like(row, dtype=torch.bool)
+    end = torch.full_like(_end(starts, dim, reverse), not node.totals_type)
+    rest = _without(starts, dim, reverse, first=1)
+    return torch.cat([end, rest] if reverse else [rest, end], dim).reshape(beside.shape)
+
+
+def _cleared(flags, tensor):
+    """One with 0 where flags are set: what is there is not looked at, be it NaN."""
+    return tensor if flags is None or tensor is None else tensor.masked_fill(flags, 0)
+
+
+def gradients(node, g, g_totals=None):
+    """Of x, mask and init."""
+    of_op = (_recurrence_gradients if node.op == RECURRENCE else _chained_gradients if node.op in CHAINED else
+             _extreme_gradients if node.op in INDEX_OF else _sum_gradients)
+    d, d_mask, d_init = of_op(node, g, g_totals)
+    return _cleared(node.unused, d), _cleared(node.unused, d_mask), d_init
+
+
+def _sum_gradients(node, g, g_totals):
+    """The gradient of a sum is the same scan from the other end, which begins with the totals'."""
+    dim, flags, acc, kind, init = node.dim, node.flags, node.acc, node.kind, node.init
+    of_x, of_mask, of_init = node.wanted
+    if node.mask_mode in SEGMENTS.values() and node.mask is not None:
+        d, d_init = _segments_gradients(node, node.mask, node.mask_mode, g, g_totals)
+        return _kept(node, d) if of_x else None, None, d_init
+    if node.starts is not None:
+        d, d_init = _segments_gradients(node, node.starts, _start_mode(flags), g, g_totals)
+        return *_of_masked(node, _kept(node, d)), d_init
     first = None
     if flags & INCLUDE_INITIAL:
-        length = g.shape[dim] - 1
-        first = g.narrow(dim, length if flags & REVERSE else 0, 1)
-        g = g.narrow(dim, 0 if flags & REVERSE else 1, length)
+        first, g = _end(g, dim, not flags & REVERSE), _without(g, dim, flags & REVERSE, first=1)
     if g_totals is not None:
         g_totals = g_totals.to(DTYPES[accumulator(SUM, TYPES[g.dtype], kind, acc)])
-    d = d_mask = d_init = None
+    d = d_init = None
     if of_x or of_mask:
         wide = accumulator(SUM, TYPES[g.dtype], kind, acc) if of_init else 0
         d = _sum(g, dim, (flags ^ REVERSE) & ~(INCLUDE_INITIAL | OMIT_NAN), kind, acc, init=g_totals, totals_type=wide)
@@ -299,34 +353,31 @@ def _gradients(ctx, g, g_totals=None):
         d_init = g.sum(dim, keepdim=True)
         if g_totals is not None:
             d_init = d_init + g_totals
-    d, d_mask = _of_masked(ctx, _kept(ctx, d))
     if d_init is not None:
         d_init = (d_init if first is None else d_init + first).reshape(init.shape).to(init.dtype)
-    return d, d_mask, d_init
+    return *_of_masked(node, _kept(node, d)), d_init
 
 
-def _of_masked(ctx, d):
+def _of_masked(node, d):
     """The gradients of x and its mask, by those of what the mask leaves of x."""
-    x, mask = ctx.saved_tensors[:2]
-    of_x, of_mask = (ctx.needs_input_grad[i] for i in (X, MASK))
-    d_mask = d * _kept(ctx, x) if of_mask else None
-    if mask is not None and d is not None:
-        d = d * _kept(ctx, mask) if ctx.rowscan[4] == MULTIPLY else torch.where(mask != 0, d, 0)
+    of_x, of_mask, _ = node.wanted
+    d_mask = d * _kept(node, node.x) if of_mask else None
+    if node.mask is not None and d is not None:
+        d = d * _kept(node, node.mask) if node.mask_mode == MULTIPLY else torch.where(node.mask != 0, d, 0)
     return d if of_x else None, d_mask
 
 
-def _kept(ctx, tensor):
+def _kept(node, tensor):
     """One with 0 in the place of elements that were left out of a sum as NaN."""
-    flags, mask_mode = ctx.rowscan[2], ctx.rowscan[4]
-    x, mask = ctx.saved_tensors[:2]
-    if tensor is None or not flags & OMIT_NAN or not x.is_floating_point():
+    x, mask = node.x, node.mask
+    if tensor is None or not node.flags & OMIT_NAN or not x.is_floating_point():
         return tensor
-    return torch.where((x * mask if mask_mode == MULTIPLY and mask is not None else x).isnan(), 0, tensor)
+    return _cleared((x * mask if node.mask_mode == MULTIPLY and mask is not None else x).isnan(), tensor)
 
 
 def condition(mask, mask_mode):
-    """A condition of a type that may lie beside elements of any type, and has no tangents."""
-    return mask if mask_mode == KEYS or TYPES[mask.dtype] in FACTORS else mask != 0
+    """A mask that is a condition of a type that may lie beside elements of any type, and has no tangents."""
+    return mask if _weighs(mask_mode) or mask_mode == KEYS or TYPES[mask.dtype] in FACTORS else mask != 0
 
 
 def _marks_start(mask_mode, flags):
@@ -334,14 +385,13 @@ def _marks_start(mask_mode, flags):
     return mask_mode == _start_mode(flags)
 
 
-def _segments_gradients(ctx, mask, mask_mode, g, g_totals):
+def _segments_gradients(node, mask, mask_mode, g, g_totals):
     """Of a sum by segments, those of elements and init: the same from the other end, whose flags are the same.
 
     It begins with the totals' gradients, which no flag of its first element drops.
     """
-    dim, _, flags, acc, _, kind = ctx.rowscan
-    init = ctx.saved_tensors[2]
-    shape, of_init = mask.shape, ctx.needs_input_grad[INIT]
+    dim, flags, acc, kind, init = node.dim, node.flags, node.acc, node.kind, node.init
+    shape, of_init = mask.shape, node.wanted[2]
     back = (flags ^ REVERSE) & ~(INCLUDE_INITIAL | OMIT_NAN)
     mask, g, g_totals = map(_row, (mask, g, g_totals))
     length, reverse, first = mask.shape[dim], bool(flags & REVERSE), None
@@ -405,7 +455,7 @@ def _backwards(a, g, g_totals, dim, flags, acc, of_init, starts=None):
     whole = bool(flags & INCLUDE_INITIAL)
     shifted = not whole and not flags & EXCLUSIVE and length > 0  # s[-1] is not among what follows
     if starts is not None and flags & EXCLUSIVE:  # where these are 0
-        g = torch.where(starts, 0, g)
+        g = _cleared(starts, g)
     rest, along, last = g, a, g_totals.to(wide) if g_totals is not None else None
     begins = starts
     if whole or shifted:
@@ -421,42 +471,35 @@ def _backwards(a, g, g_totals, dim, flags, acc, of_init, starts=None):
         d_init = _end(s, dim, not reverse)
         if shifted:
             first = None if starts is None else _end(starts, dim, not reverse)
-            d_init = _going_on(first, d_init) * _going_on(first, _end(a, dim, not reverse))
+            d_init = _cleared(first, d_init) * _cleared(first, _end(a, dim, not reverse))
     return d, d_init
 
 
-def _going_on(starts, tensor):
-    """One with 0 where a scan begins anew: what is there is not looked at, be it NaN."""
-    return tensor if starts is None else torch.where(starts, 0, tensor)
-
-
-def _recurrence_gradients(ctx, g, g_totals):
+def _recurrence_gradients(node, g, g_totals):
     """Those of x, a and init: a[t] has s[t] h[t-1]."""
-    dim, _, flags, acc, _, kind = ctx.rowscan
-    mask, shape = ctx.saved_tensors[1], ctx.saved_tensors[1].shape
-    a, init, y, starts, g, g_totals = map(_row, ctx.saved_tensors[1:] + (g, g_totals))
-    d, d_init = _backwards(a, g, g_totals, dim, flags, acc, ctx.needs_input_grad[INIT], starts)
+    dim, flags, shape, (of_x, of_a, of_init) = node.dim, node.flags, node.mask.shape, node.wanted
+    a, init, y, starts, g, g_totals = map(_row, (node.mask, node.init, node.y, node.starts, g, g_totals))
+    d, d_init = _backwards(a, g, g_totals, dim, flags, node.acc, of_init, starts)
     d_a = None
-    if ctx.needs_input_grad[MASK]:
-        before = _going_on(starts, _before(y, init, dim, flags, a.shape[dim]))
-        d_a = (_going_on(starts, d) * before).reshape(shape).to(mask.dtype)
+    if of_a:
+        before = _cleared(starts, _before(y, init, dim, flags, a.shape[dim]))
+        d_a = (_cleared(starts, d) * before).reshape(shape).to(a.dtype)
     if d_init is not None:
-        d_init = d_init.reshape(ctx.saved_tensors[2].shape).to(init.dtype)
-    return d.reshape(shape).to(DTYPES[kind]) if ctx.needs_input_grad[X] else None, d_a, d_init
+        d_init = d_init.reshape(node.init.shape).to(init.dtype)
+    return d.reshape(shape).to(DTYPES[node.kind]) if of_x else None, d_a, d_init
 
 
-def _recurrence_tangents(ctx, t_x, t_a, t_init):
+def _recurrence_tangents(node, t_x, t_a, t_init):
     """The same recurrence, of x's tangents and what comes of a's."""
-    dim, op, flags, acc, mask_mode, kind = ctx.rowscan
-    out_type, totals_type, _ = ctx.rowscan_out
-    _, a, init, y, starts = ctx.saved_tensors
+    a, starts, dtype = node.mask, node.starts, DTYPES[node.kind]
     if t_a is not None:
-        before = _before(*map(_row, (y, init)), dim, flags, _row(a).shape[dim]).reshape(a.shape)
-        moved = (_going_on(starts, t_a) * _going_on(starts, before)).to(DTYPES[kind])
+        before = _before(*map(_row, (node.y, node.init)), node.dim, node.flags, _row(a).shape[node.dim])
+        moved = (_cleared(starts, t_a) * _cleared(starts, before.reshape(a.shape))).to(dtype)
         t_x = moved if t_x is None else t_x + moved
     elif t_x is None:
-        t_x = torch.zeros(a.shape, dtype=DTYPES[kind], device=a.device)
-    return differentiable(t_x, dim, op, flags, out_type, acc, mask_mode, a, t_init, totals_type, starts)
+        t_x = torch.zeros(a.shape, dtype=dtype, device=a.device)
+    return differentiable(t_x, node.dim, node.op, node.flags, node.out_type, node.acc, node.mask_mode, a, t_init,
+                          node.totals_type, starts)
 
 
 def _factor(a, b):
@@ -464,19 +507,18 @@ def _factor(a, b):
     return torch.exp(torch.where((a == b) & a.isinf(), a.clamp(max=0), a - b))
 
 
-def _factors(ctx):
+def _factors(node):
     """Of y[t], which comes of y[t-1] and x[t], the derivatives by x[t] and y[t-1]; where a mask is, by what it leaves.
 
     Of y[t] = y[t-1] * x[t] they are y[t-1] and x[t]: no division. Of y[t] = log(exp(y[t-1]) + exp(x[t])) they are
     exp(x[t] - y[t]) and so on: none is more than 1, and where y[t] is -inf both are 0. And of segments, flags of the
     elements that they begin with, which have nothing before them.
     """
-    dim, op, flags, acc, mask_mode, kind = ctx.rowscan
-    x, mask, init, y, _ = map(_row, ctx.saved_tensors)
+    dim, op, flags, acc, mask_mode = node.dim, node.op, node.flags & ~EXCLUSIVE, node.acc, node.mask_mode
+    x, mask, init, y = map(_row, (node.x, node.mask, node.init, node.y))
     starts = None
-    flags &= ~EXCLUSIVE
     if y is None:
-        wide = accumulator(op, kind, ctx.rowscan_out[0], acc)
+        wide = accumulator(op, node.kind, node.out_type, acc)
         y = differentiable(x, dim, op, flags, wide, acc, mask_mode, mask, init, 0)
     x, identity = x.to(y.dtype), 1 if op == PROD else -torch.inf
     if mask is not None and mask_mode in SEGMENTS.values():
@@ -491,148 +533,144 @@ def _factors(ctx):
     return _factor(x, y), _factor(before, y), starts
 
 
-def _chained_gradients(ctx, g, g_totals):
+def _chained_gradients(node, g, g_totals):
     """y's changes are a recurrence of x's: without quotients, and differences of sums, in which what is small is lost.
     """
-    dim, _, flags, acc, mask_mode, _ = ctx.rowscan
-    x, mask, init, _, _ = ctx.saved_tensors
-    of_x, of_y, starts = _factors(ctx)
-    d, d_init = _backwards(of_y, _row(g), _row(g_totals), dim, flags, acc, ctx.needs_input_grad[INIT], starts)
+    x, mask, init, (wants_x, wants_mask, wants_init) = node.x, node.mask, node.init, node.wanted
+    of_x, of_y, starts = _factors(node)
+    d, d_init = _backwards(of_y, _row(g), _row(g_totals), node.dim, node.flags, node.acc, wants_init, starts)
     d, d_mask = (of_x * d).reshape(x.shape), None
-    if ctx.needs_input_grad[MASK]:
+    if wants_mask:
         d_mask = (d * x).to(mask.dtype)
     if mask is not None and starts is None:
-        d = d * mask if mask_mode == MULTIPLY else torch.where(mask != 0, d, 0)
+        d = d * mask if node.mask_mode == MULTIPLY else torch.where(mask != 0, d, 0)
     if d_init is not None:
         d_init = d_init.reshape(init.shape).to(init.dtype)
-    return d.to(x.dtype) if ctx.needs_input_grad[X] else None, d_mask, d_init
+    return d.to(x.dtype) if wants_x else None, d_mask, d_init
 
 
-def _chained_tangents(ctx, t_x, t_mask, t_init):
-    dim, _, flags, acc, mask_mode, _ = ctx.rowscan
-    out_type, totals_type, shape = ctx.rowscan_out
-    x, mask = ctx.saved_tensors[:2]
-    of_x, of_y, starts = _factors(ctx)
+def _chained_tangents(node, t_x, t_mask, t_init):
+    x, mask, acc, out_type, totals_type = node.x, node.mask, node.acc, node.out_type, node.totals_type
+    of_x, of_y, starts = _factors(node)
     t_x = torch.zeros_like(x) if t_x is None else t_x
     if mask is not None and starts is None:
-        t_x = t_x * mask if mask_mode == MULTIPLY else torch.where(mask != 0, t_x, 0)
+        t_x = t_x * mask if node.mask_mode == MULTIPLY else torch.where(mask != 0, t_x, 0)
     if t_mask is not None:
         t_x = t_x + x * t_mask
     moved = of_x * _row(t_x).to(of_x.dtype)
     wide = accumulator(RECURRENCE, TYPES[moved.dtype], out_type, acc)
     t_init = _row(t_init).to(DTYPES[wide]) if t_init is not None else None
-    result = differentiable(moved, dim, RECURRENCE, flags, out_type, acc, COEFFICIENT, of_y, t_init,
+    result = differentiable(moved, node.dim, RECURRENCE, node.flags, out_type, acc, COEFFICIENT, of_y, t_init,
                             wide if totals_type else 0, starts)
     if not totals_type:
-        return result.reshape(shape)
-    return result[0].reshape(shape), result[1].reshape(rows_shape(ctx.saved_tensors[0], dim)).to(DTYPES[totals_type])
+        return result.reshape(node.shape)
+    return result[0].reshape(node.shape), result[1].reshape(rows_shape(x, node.dim)).to(DTYPES[totals_type])
 
 
-def _where_extremes_are(ctx):
+def _where_extremes_are(node):
     """The index of each inclusive result of a maximum or minimum, and whether it is that of the element itself.
 
     And of segments, flags of the elements that they begin with.
     """
-    dim, op, flags, _, mask_mode, _ = ctx.rowscan
-    x, mask, _, _, starts = map(_row, ctx.saved_tensors)
+    dim, flags, mask_mode = node.dim, node.flags, node.mask_mode
+    x, mask, starts = map(_row, (node.x, node.mask, node.starts))
     length, beside = x.shape[dim], starts
     if mask is not None and mask_mode in SEGMENTS.values():
         mask = starts = _starts(mask, mask_mode, dim, flags)
         mask_mode = _start_mode(flags)
-    at = differentiable(x, dim, INDEX_OF[op], flags & ~(EXCLUSIVE | INCLUDE_INITIAL), index_type(length), DEFAULT,
+    at = differentiable(x, dim, INDEX_OF[node.op], flags & ~(EXCLUSIVE | INCLUDE_INITIAL), index_type(length), DEFAULT,
                         mask_mode, mask, None, 0, beside)
     own = torch.arange(length, dtype=at.dtype, device=at.device)
     return at, at == own.reshape([-1 if d == dim else 1 for d in range(x.dim())]), starts
 
 
-def _extreme_gradients(ctx, g, g_totals):
+def _extreme_gradients(node, g, g_totals):
     """An element has the gradients of all results that it is: those of a run of equal indices, which it begins.
 
     They are summed up from the scan's end, anew in each run.
     """
-    dim, _, flags, _, _, kind = ctx.rowscan
-    x, reverse = ctx.saved_tensors[0], bool(flags & REVERSE)
+    dim, flags, x, reverse = node.dim, node.flags, node.x, bool(node.flags & REVERSE)
     shape = x.shape
     g, g_totals, length = _row(g), _row(g_totals), _row(x).shape[dim]
     if not length:
         return x.new_zeros(shape), None, None
-    at, own, starts = _where_extremes_are(ctx)
+    at, own, starts = _where_extremes_are(node)
     if flags & INCLUDE_INITIAL:
         g = _without(g, dim, reverse, first=1)
     elif flags & EXCLUSIVE:  # whose results where a segment begins are no element
-        g, zeros = _without(_going_on(starts, g), dim, reverse, first=1), torch.zeros_like(_end(g, dim, reverse))
+        g, zeros = _without(_cleared(starts, g), dim, reverse, first=1), torch.zeros_like(_end(g, dim, reverse))
         g = torch.cat([zeros, g] if reverse else [g, zeros], dim)
     if g_totals is not None:
         rest, last = _without(g, dim, reverse, last=1), _end(g, dim, reverse) + g_totals.to(g.dtype)
         g = torch.cat([last, rest] if reverse else [rest, last], dim)
-    d = _sum(g, dim, flags & REVERSE ^ REVERSE, kind, DEFAULT, KEYS, at)
+    d = _sum(g, dim, flags & REVERSE ^ REVERSE, node.kind, DEFAULT, KEYS, at)
     return torch.where(own, d, 0).reshape(shape), None, None
 
 
-def _extreme_tangents(ctx, t_x):
+def _extreme_tangents(node, t_x):
     """A result has the tangent of the element that it is, which is the sum of a run that has no other."""
-    dim, _, flags, _, _, _ = ctx.rowscan
-    out_type, totals_type, shape = ctx.rowscan_out
-    t_x, reverse, rows = _row(t_x), bool(flags & REVERSE), rows_shape(ctx.saved_tensors[0], dim)
-    at, own, starts = _where_extremes_are(ctx)
-    y = _sum(torch.where(own, t_x, 0), dim, flags & REVERSE, out_type, DEFAULT, KEYS, at)
+    dim, flags, totals_type, reverse = node.dim, node.flags, node.totals_type, bool(node.flags & REVERSE)
+    at, own, starts = _where_extremes_are(node)
+    y = _sum(torch.where(own, _row(t_x), 0), dim, flags & REVERSE, node.out_type, DEFAULT, KEYS, at)
     zeros = y.new_zeros(rows_shape(y, dim))
     totals = (_end(y, dim, reverse) if y.shape[dim] else zeros).to(DTYPES[totals_type]) if totals_type else None
     if flags & INCLUDE_INITIAL:
         y = torch.cat([y, zeros] if reverse else [zeros, y], dim)
     elif flags & EXCLUSIVE and y.shape[dim]:
         rest = _without(y, dim, reverse, last=1)
-        y = _going_on(starts, torch.cat([rest, zeros] if reverse else [zeros, rest], dim))
-    return (y.reshape(shape), totals.reshape(rows)) if totals_type else y.reshape(shape)
+        y = _cleared(starts, torch.cat([rest, zeros] if reverse else [zeros, rest], dim))
+    y = y.reshape(node.shape)
+    return (y, totals.reshape(rows_shape(node.x, dim))) if totals_type else y
 
 
-def _tangents(ctx, t_x, t_mask, t_init):
+def _tangents(node, t_x, t_mask, t_init):
     """A sum is linear in x and init, and in a mask that multiplies."""
-    dim, op, flags, acc, mask_mode, _ = ctx.rowscan
-    out_type, totals_type, shape = ctx.rowscan_out
-    x, mask = ctx.saved_tensors[:2]
-    if op == RECURRENCE and not (t_x is None and t_mask is None and t_init is None):
-        return _recurrence_tangents(ctx, t_x, t_mask, t_init)
-    if op in CHAINED and not (t_x is None and t_mask is None and t_init is None):
-        return _chained_tangents(ctx, t_x, t_mask, t_init)
-    if op in INDEX_OF and t_x is not None:
-        return _extreme_tangents(ctx, t_x)
-    terms, t_x, flags = [], _kept(ctx, t_x), flags & ~OMIT_NAN
-    mask = _kept(ctx, mask) if mask_mode == MULTIPLY else mask
-    starts = ctx.saved_tensors[-1]
-    if starts is not None and not (t_x is None and t_mask is None and t_init is None):
-        return _masked_tangents(ctx, t_x, t_mask, t_init)
-    if mask_mode in SEGMENTS.values() and mask is not None and t_x is None and t_init is not None:
-        t_x = torch.zeros(mask.shape, dtype=DTYPES[ctx.rowscan[-1]], device=mask.device)
+    if t_x is None and t_mask is None and t_init is None:
+        return (None, None) if node.totals_type else None
+    if node.op == RECURRENCE:
+        return _recurrence_tangents(node, t_x, t_mask, t_init)
+    if node.op in CHAINED:
+        return _chained_tangents(node, t_x, t_mask, t_init)
+    if node.op in INDEX_OF:
+        return _extreme_tangents(node, t_x)
+    if node.starts is not None:
+        return _masked_tangents(node, _kept(node, t_x), t_mask, t_init)
+    return _sum_tangents(node, _kept(node, t_x), t_mask, t_init)
+
+
+def _sum_tangents(node, t_x, t_mask, t_init):
+    rest = node.dim, node.flags & ~OMIT_NAN, node.out_type, node.acc
+    totals_type, mask_mode, mask, terms = node.totals_type, node.mask_mode, node.mask, []
+    if mask_mode == MULTIPLY:
+        mask = _kept(node, mask)
+    if mask_mode in SEGMENTS.values() and mask is not None and t_x is None:
+        t_x = torch.zeros(mask.shape, dtype=DTYPES[node.kind], device=mask.device)
     if t_x is not None:
-        terms.append(_sum(t_x, dim, flags, out_type, acc, mask_mode, mask, t_init, totals_type))
+        terms.append(_sum(t_x, *rest, mask_mode, mask, t_init, totals_type))
     elif t_init is not None:
-        y = t_init.to(DTYPES[out_type]).expand(shape)
+        y = t_init.to(DTYPES[node.out_type]).expand(node.shape)
         terms.append((y, t_init) if totals_type else y)
     if t_mask is not None:
-        terms.append(_sum(_kept(ctx, x) * t_mask, dim, flags, out_type, acc, totals_type=totals_type))
-    if not terms:
-        return (None, None) if totals_type else None
+        terms.append(_sum(_kept(node, node.x) * t_mask, *rest, totals_type=totals_type))
     if len(terms) == 1:
         return terms[0]
     return tuple(a + b for a, b in zip(*terms)) if totals_type else terms[0] + terms[1]
 
 
-def _masked_tangents(ctx, t_x, t_mask, t_init):
+def _masked_tangents(node, t_x, t_mask, t_init):
     """Of a sum by segments beside a mask: the sum by segments of what the mask leaves."""
-    dim, _, flags, acc, mask_mode, kind = ctx.rowscan
-    out_type, totals_type, _ = ctx.rowscan_out
-    x, mask, _, _, starts = ctx.saved_tensors
-    moved = torch.zeros(mask.shape, dtype=DTYPES[kind], device=mask.device)
+    mask, flags = node.mask, node.flags
+    moved = torch.zeros(mask.shape, dtype=DTYPES[node.kind], device=mask.device)
     if t_x is not None:
-        moved = t_x * _kept(ctx, mask) if mask_mode == MULTIPLY else torch.where(mask != 0, t_x, 0)
+        moved = t_x * _kept(node, mask) if node.mask_mode == MULTIPLY else torch.where(mask != 0, t_x, 0)
     if t_mask is not None:
-        moved = moved + _kept(ctx, x) * t_mask
-    return _sum(moved, dim, flags & ~OMIT_NAN, out_type, acc, _start_mode(flags), starts, t_init, totals_type)
+        moved = moved + _kept(node, node.x) * t_mask
+    return _sum(moved, node.dim, flags & ~OMIT_NAN, node.out_type, node.acc, _start_mode(flags), node.starts, t_init,
+                node.totals_type)
 
 
 class _Scan(torch.autograd.Function):
-    """A differentiable scan, also under torch.func's transforms."""
+    """A differentiable scan."""
 
     @staticmethod
     def forward(*args):
@@ -659,8 +697,8 @@ class _Scan(torch.autograd.Function):
         if ctx.rowscan_whole:
             ctx.mark_non_differentiable(output[1])
         acc = of_changes(acc)
-        ctx.rowscan = dim, op, flags, acc, mask_mode, TYPES[x.dtype]
-        ctx.rowscan_out = TYPES[y.dtype], 0 if ctx.rowscan_whole else totals_type, y.shape
+        ctx.rowscan = (dim, op, flags, acc, mask_mode, TYPES[x.dtype], TYPES[y.dtype],
+                       0 if ctx.rowscan_whole else totals_type, y.shape)
         weighed = mask_mode in (MULTIPLY, COEFFICIENT) and mask is not None and mask.is_floating_point()
         if op == RECURRENCE:
             keeps_x, keeps_y = False, weighed
@@ -677,19 +715,18 @@ class _Scan(torch.autograd.Function):
     def backward(ctx, g, g_totals=None):
         if ctx.rowscan is not None and ctx.rowscan_whole:
             g_totals = None
-        d, d_mask, d_init = _gradients(ctx, g, g_totals) if ctx.rowscan is not None else (None, None, None)
+        d = d_mask = d_init = None
+        if ctx.rowscan is not None:
+            wanted = tuple(ctx.needs_input_grad[i] for i in (X, MASK, INIT))
+            d, d_mask, d_init = gradients(_read(ctx, wanted), g, g_totals)
         return d, None, None, None, None, None, None, d_mask, d_init, None, None
 
     @staticmethod
     def jvp(ctx, *tangents):
         if ctx.rowscan is None:
             return (None, None) if ctx.rowscan_totals else None
-        moved = _tangents(ctx, tangents[X], tangents[MASK], tangents[INIT])
+        moved = _tangents(_read(ctx), tangents[X], tangents[MASK], tangents[INIT])
         return (moved, None) if ctx.rowscan_whole else moved
-
-    @staticmethod
-    def vmap(info, in_dims, *args):
-        return _batched(differentiable, info.batch_size, in_dims, *args)
 
 
 def _to_front(tensor, dim, size):
@@ -737,6 +774,15 @@ def _is_followed(*tensors):
     return transform() is not None or _forward_ad._current_level >= 0 or wants_gradient(*tensors)
 
 
+def dispatched(*args):
+    """The scan as an operator that torch is to see."""
+    if len(args) > STARTS and args[STARTS] is not None:
+        *before, totals_type, starts = args
+        made = op_further(*before, [starts], [], 0, totals_type, _start_mode(args[3]))
+        return tuple(made) if totals_type else made[0]
+    return op_totals(*args[:STARTS]) if args[STARTS - 1] else op_scan(*args[:STARTS - 1])
+
+
 class _Below(torch.autograd.function._SingleLevelFunction):
     """At one level of torch.func's transforms, whose next one sees the operator again, with its gradient."""
 
@@ -746,12 +792,7 @@ class _Below(torch.autograd.function._SingleLevelFunction):
     def forward(*args):
         with (torch.enable_grad(), _forward_ad._set_fwd_grad_enabled(True),  # of the next level
               torch._C._AutoDispatchBelowAutograd()):
-            if args[STARTS] is not None:
-                *before, totals_type, starts = args
-                made = op_further(*before, [starts], [], 0, totals_type, _start_mode(args[3]))
-                return tuple(made) if totals_type else made[0]
-            args = args[:STARTS]
-            return op_totals(*args) if args[-1] else op_scan(*args[:-1])
+            return dispatched(*args)
 
 
 _FRONT = torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode
@@ -761,11 +802,11 @@ def differentiable(*args):
     args = args if len(args) > STARTS else args + (None,)
     if not _is_followed(*changing(args[X], *args[MASK - 1:INIT + 1])):
         return _alone(*args)
-    if args[MASK] is not None and not _weighs(args[MASK - 1]):
+    if args[MASK] is not None:
         args = *args[:MASK], condition(args[MASK], args[MASK - 1]), *args[MASK + 1:]
     if transform() is not None:
         if not torch._C._dispatch_tls_is_dispatch_key_excluded(_FRONT):
-            return _Scan.apply(*args)
+            return dispatched(*args)
         with enable_single_level_autograd_function():  # the dispatcher has called an operator for one level of them
             return _Below.apply(*args)
     return _Scan.apply(*args)
@@ -811,24 +852,50 @@ _library.impl("scan_totals", _composite_totals, "CompositeImplicitAutograd")
 _library.impl("scan_further", composite_further, "CompositeImplicitAutograd")
 
 
+_DEFAULTS = None, None, SUM, 0, DEFAULT, DEFAULT, 0, None, None  # of arguments that torch leaves out
+
+
 def _vmap_of(scan):
     def vmap(info, in_dims, *args):
-        args, in_dims = (given + (None,) * (STARTS - 1 - len(given)) for given in (args, in_dims))
+        args, in_dims = args + _DEFAULTS[len(args):], in_dims + (None,) * (len(_DEFAULTS) - len(in_dims))
         return _batched(scan, info.batch_size, in_dims, *args)
     return vmap
 
 
-for _name, _scan in (("_scan", op_scan_alone), ("_scan_totals", op_totals_alone), ("_scan_starts", op_starts),
+for _name, _scan in (("scan", op_scan), ("scan_totals", op_totals), ("_scan", op_scan_alone),
+                     ("_scan_totals", op_totals_alone), ("_scan_starts", op_starts),
                      ("_scan_starts_totals", op_starts_totals)):
     torch.library.register_vmap("rowscan::" + _name, _vmap_of(_scan), lib=_library)
 
 
 @torch.library.register_vmap("rowscan::scan_further", lib=_library)
 def _vmap_further(info, in_dims, *args):
-    """Of compiled code. Further inputs come as _batched() has flags where a scan begins anew."""
+    """Further inputs come as _batched() has flags where a scan begins anew."""
     before, more, rest = args[:STARTS - 1], args[STARTS - 1], args[STARTS:]
 
     def scan(*given):
         return tuple(op_further(*given[:STARTS - 1], list(given[STARTS:]), *rest))
     made, at = _batched(scan, info.batch_size, (*in_dims[:STARTS - 1], None, *in_dims[STARTS - 1]), *before, 0, *more)
     return list(made), list(at)
+
+
+def _functionalized(scan):
+    """The same below functionalize, where old versions of torch would call what the operator is made of."""
+    key = torch._C.DispatchKeySet(torch._C.DispatchKey.Functionalize)
+
+    def below(tensor):
+        if not isinstance(tensor, torch.Tensor) or not torch._is_functional_tensor(tensor):
+            return tensor
+        torch._sync(tensor)
+        return torch._from_functional_tensor(tensor)
+
+    def kernel(*args):
+        args = tree_map(below, args)
+        with torch._C._ExcludeDispatchKeyGuard(key):
+            made = scan(*args)
+        return tree_map(torch._to_functional_tensor, made)
+    return kernel
+
+
+for _name, _scan in (("scan", op_scan), ("scan_totals", op_totals), ("scan_further", op_further)):
+    _library.impl(_name, _functionalized(_scan), "Functionalize")
