@@ -350,7 +350,7 @@ typedef struct rowscan_operator {
 /*
  * Makes an operator of a struct in CUDA C++. *op is a number that all calls take as they take ROWSCAN_SUM, in every
  * context of the process, at once and until it ends. Text and functions are copied. The same text and functions again
- * give the same number. README.md has an example.
+ * give the same number. docs/operators.md has an example.
  *
  * The text begins with a line that says what the library must know of the struct:
  *

@@ -9,7 +9,7 @@
 #   own           what PYTHON has, and nothing is fetched but pytest and hypothesis, if it has none
 #   bare          the wheel alone
 #   numpy1        NumPy 1.26, on the oldest Python at hand
-#   numpy2        NumPy 2
+#   numpy2        NumPy 2, with pandas and SciPy
 #   torch_oldest  the oldest torch that is served, with NumPy 1.26
 #   torch_newest  the newest torch, with NumPy 2
 #   jax           the newest JAX
@@ -41,6 +41,7 @@ checkers='mypy<=2.4.1'
 numpy1='numpy==1.26.4'
 numpy2='numpy>=2,<=2.5.5'
 jax='jax[cpu]<=0.12.0.1'
+libraries='array-api-strict<=2.6.1 ml_dtypes<=0.6.0 pandas<=3.1.1 scipy<=1.17.1'
 torch_oldest='torch==2.6.0'
 torch_newest='torch<=2.15.0'
 # What torch imports, but for NVIDIA's libraries and Triton, for it is installed without what it asks for.
@@ -70,7 +71,7 @@ describe() {
   own) base=$python plain='' ;;
   bare) base=$(python_of newest) ;;
   numpy1) base=$(python_of oldest 12) plain="$pytest $numpy1" ignored=command ;;
-  numpy2) base=$(python_of newest) plain="$pytest $numpy2 $checkers array-api-strict<=2.6.1 ml_dtypes<=0.6.0" ;;
+  numpy2) base=$(python_of newest) plain="$pytest $numpy2 $checkers $libraries" ;;
   torch_oldest) base=$(python_of oldest 12) plain="$pytest $numpy1 $torch_imports" alone=$torch_oldest ;;
   torch_newest) base=$(python_of newest) plain="$pytest $numpy2 $checkers $torch_imports" alone=$torch_newest ;;
   jax) base=$(python_of newest) plain="$pytest $numpy2 $checkers $jax flatbuffers" ;;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-# pages.py - the tables of README.md and tests/RESULTS.md and the picture of README.md, from the CSV files beside it
+# pages.py - the tables of README.md, docs/ and tests/RESULTS.md, and README's picture, from the CSV files beside it
 # SPDX-License-Identifier: MIT
-"""Writes what is between <!-- pages.py NAME --> and <!-- end --> in README.md and tests/RESULTS.md, and the picture
-peers.svg. It exits with 1 if a text cites a file that is neither in this folder nor in HISTORY.md, or the folder has
-more than 25 files. With --check it writes nothing, names each page that differs from what the CSV files make, and exits
-with 1 if there is one.
+"""Writes what is between <!-- pages.py NAME --> and <!-- end --> in README.md, docs/ and tests/RESULTS.md, and the
+picture peers.svg. It exits with 1 if a text cites a file that is neither in this folder nor in HISTORY.md, or the folder
+has more than 25 files. With --check it writes nothing, names each page that differs from what the CSV files make, and
+exits with 1 if there is one.
 
 A CSV file is named GPU_COMMIT_WHAT.csv and begins with lines "# key: value": machine, driver, cuda, commit, date,
 command, note. Where two files have a figure of the same scan on the same GPU, the later one counts. geometry.csv is of
@@ -21,6 +21,7 @@ from xml.sax.saxutils import escape
 
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parents[1]
+PAGES = (TREE / "README.md", *sorted((TREE / "docs").glob("*.md")), TREE / "tests" / "RESULTS.md")
 GPUS = {"h100": "H100", "h200": "H200"}
 PEERS = ("torch", "torch.compile", "Triton", "CUB")
 COLUMNS = ("machine", "commit", "command")  # that each file must tell
@@ -417,7 +418,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a page is not as made")
     check = parser.parse_args().check
-    made = {path: page(path) for path in (TREE / "README.md", TREE / "tests" / "RESULTS.md")}
+    made = {path: page(path) for path in PAGES}
     made[HERE / "peers.svg"] = picture()
     old = [path for path, words in made.items() if not path.exists() or path.read_text(encoding="utf-8") != words]
     for path in old:

@@ -2370,13 +2370,6 @@ template <class A, class K> struct Average {
         self.rowscan("scan", "--engine=cuda", "--op-file", self.file(), "in.npy", "out.npy")
         self.assertEqual(np.load(self.path("out.npy")).shape, (5, 0))
 
-    def test_the_example_of_the_readme(self):
-        with open(os.path.join(os.path.dirname(TESTS), "README.md")) as file:
-            shown = re.search(r"```cpp\n(// rowscan: .*?)```", file.read(), re.S)[1]
-        with open(os.path.join(self.TEXTS, "welford.cuh")) as file:
-            first, rest = file.read().split("\n", 1)
-        self.assertEqual(shown, first + "\n" + re.sub("^//.*\n", "", rest, flags=re.M))
-
     def test_continued_fractions(self):
         self.on_the_gpu()
         x = 1 + self.random.integers(0, 9, (2, 30)).astype("f4")

@@ -124,14 +124,16 @@ class Page:
         self.bin = folder / ".bin"
         self.bin.mkdir()
         (self.bin / "rowscan").symlink_to(BUILD / "rowscan")
-        (self.bin / "python3").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+        self.script(self.bin / "python3", f'"{sys.executable}" "$@"')
+        self.script(self.bin / "cc", shlex.join([*compiler(), *sanitizers()]) + ' "$@"')
         for name in STUBS:
             place = {"configure": folder, "bootstrap": folder, "run": folder / ".ci"}.get(name, self.bin)
-            place.mkdir(exist_ok=True)
-            (place / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" "{Path(__file__).resolve()}" --stub {name} '
-                                      '"$@"\n', encoding="utf-8")
-        for script in [*self.bin.iterdir(), folder / "configure", folder / "bootstrap", folder / ".ci" / "run"]:
-            script.chmod(0o755)
+            self.script(place / name, f'"{sys.executable}" "{Path(__file__).resolve()}" --stub {name} "$@"')
+
+    def script(self, path, command):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\nexec {command}\n", encoding="utf-8")
+        path.chmod(0o755)
 
     def environment(self, gpu):
         """As a user has it who installed rowscan; gpu: the simulated one is there, and the compiler."""
@@ -140,7 +142,7 @@ class Page:
             raise Skipped("the simulated GPU is not built")
         env = {key: value for key, value in os.environ.items() if not key.startswith("ROWSCAN")}
         libraries = [str(self.installed.lib), *([simulated] if gpu else []), env.get("LD_LIBRARY_PATH", "")]
-        return {**env, "PATH": f"{self.bin}:{env['PATH']}", "HOME": str(self.folder),
+        return {**env, "HOME": str(self.folder),
                 "LD_LIBRARY_PATH": ":".join(filter(None, libraries)), "ROWSCAN_CACHE_PACKS": "off",
                 "ROWSCAN_CACHE_DIR": str(self.folder / "cache"), "ROWSCAN_COMPILE": "now",
                 "ROWSCAN_NVRTC": simulated + "/libnvrtc.so.13" if gpu else "/nowhere/libnvrtc.so",
@@ -168,7 +170,7 @@ class Page:
         if not self.installed.shared:
             raise Skipped("no shared library")
         flags = shlex.split(self.call(["pkg-config", "--cflags", "--libs", "rowscan"], self.environment(False)))
-        self.call([*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-Wall", "-Wpedantic", "-Werror", "-isystem",
+        self.call([*compiler(), "-std=c11", "-Wall", "-Wpedantic", "-Werror", "-isystem",
                    STAND_IN, *([] if whole else [f'-DFRAGMENT="{source}"']), "-o", program,
                    source if whole else STAND_IN / "fragment.c", *flags, *sanitizers()], self.environment(False))
         if whole:
@@ -176,8 +178,10 @@ class Page:
         if block.name and block.output is None:
             return []
         only_gpu = TAKES_GPU.search(block.text)
-        where = [True] if only_gpu else [False, True] if whole else [False]
-        return [self.call([program], self.environment(gpu)) for gpu in where if gpu == bool(only_gpu) or self.simulates()]
+        if only_gpu:
+            return self.call([program], self.environment(True))
+        where = [False, True] if whole and self.simulates() else [False]
+        return [self.call([program], self.environment(gpu)) for gpu in where]
 
     def cpp(self, block):
         if not block.name:
@@ -187,6 +191,7 @@ class Page:
 
     def sh(self, block):
         env, user = self.environment(bool(TAKES_GPU.search(block.text)) or block.name == "image"), None
+        env["PATH"] = f"{self.bin}:{env['PATH']}"
         if block.name == "image":
             env = {**{key: env[key] for key in env if not key.startswith("ROWSCAN")}, "ROWSCAN_NVRTC": "/nowhere",
                    **self.image_env}
@@ -240,6 +245,10 @@ class Page:
         with contextlib.suppress(Skipped):
             return bool(self.environment(True))
         return False
+
+
+def compiler():
+    return shlex.split(os.environ.get("CC", "cc"))
 
 
 def sanitizers():

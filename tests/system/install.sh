@@ -79,33 +79,6 @@ if [ -e "$libdir/librowscan.so" ]; then
     try "$source" $("${PKG_CONFIG:-pkg-config}" --libs rowscan)
   done
   packs_are_found try "$srcdir/tests/system/header.c" $("${PKG_CONFIG:-pkg-config}" --libs rowscan)
-
-  # The program of the README, as it stands there.
-  # shellcheck disable=SC2016,SC2046
-  sed -n '/^```c$/,/^```$/p' "$srcdir/README.md" | sed '/^```/d' >"$work/readme.c"
-  [ "$(try "$work/readme.c" $("${PKG_CONFIG:-pkg-config}" --libs rowscan))" = "15 14 12 9 5" ] ||
-    fail "the program of the README prints something else"
-
-  # The same by the README's lines for CMake.
-  if command -v cmake >/dev/null; then
-    mkdir "$work/cmake"
-    cp "$work/readme.c" "$work/cmake/program.c"
-    # shellcheck disable=SC2016
-    {
-      echo 'cmake_minimum_required(VERSION 3.13)'
-      echo 'project(program C)'
-      echo 'add_executable(program program.c)'
-      sed -n '/^```cmake$/,/^```$/p' "$srcdir/README.md" | sed '/^```/d'
-    } >"$work/cmake/CMakeLists.txt"
-    {
-      cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_C_FLAGS="$RS_SANITIZE"
-      cmake --build "$work/cmake/build"
-    } >"$work/log" 2>&1 || {
-      cat "$work/log"
-      fail "the lines for CMake in the README don't work"
-    }
-    [ "$("$work/cmake/build/program")" = "15 14 12 9 5" ] || fail "the program that CMake built prints something else"
-  fi
 fi
 if [ -e "$libdir/librowscan.a" ]; then
   mkdir "$work/static"
