@@ -59,6 +59,7 @@ def options_of(words):
 def makes(*words):
     """There are such targets."""
     makefile = (BUILD / "Makefile").read_text(encoding="utf-8")
+    words = words[2:] if words[:1] == ("-C",) else words
     for target in (word for word in words if "=" not in word and not word.startswith("-")):
         if not re.search(f"^{re.escape(target)}:", makefile, re.M):
             raise Wrong(f"make {target}: no such target")
@@ -248,7 +249,8 @@ class Page:
 
 
 def compiler():
-    return shlex.split(os.environ.get("CC", "cc"))
+    program, *options = shlex.split(os.environ.get("CC", "cc"))
+    return [shutil.which(program) or program, *options]
 
 
 def sanitizers():
@@ -312,11 +314,13 @@ def main():
         try:
             call(*arguments)
             print(f"ok {what}", flush=True)
+            return True
         except Skipped as why:
             print(f"skipped {what}: {why}", flush=True)
         except (Wrong, subprocess.TimeoutExpired, OSError, ValueError) as error:
             print(f"FAIL {what}: {error}", flush=True)
             failed += 1
+        return False
 
     with tempfile.TemporaryDirectory() as work:
         os.chmod(work, 0o755)
@@ -326,6 +330,8 @@ def main():
             if wanted and not any(word in name for word in wanted):
                 continue
             attempt(f"{name}: links", check_links, path)
+            if not attempt(f"{name}: kinds of blocks", blocks, path):
+                continue
             page = Page(path, installed, Path(work) / str(number))
             for block in blocks(path):
                 if block.kind != "python" and path != TOUR:
