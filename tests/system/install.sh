@@ -58,6 +58,10 @@ LD_LIBRARY_PATH=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 unset PKG_CONFIG_SYSROOT_DIR || true
 export PKG_CONFIG_LIBDIR PKG_CONFIG_ALLOW_SYSTEM_CFLAGS PKG_CONFIG_ALLOW_SYSTEM_LIBS LD_LIBRARY_PATH
 [ "$("${PKG_CONFIG:-pkg-config}" --modversion rowscan)" = "$VERSION" ] || fail "rowscan.pc has another version"
+grep -qx 'License: MIT' "$pc" || fail "rowscan.pc names no licence"
+prefix=$("${PKG_CONFIG:-pkg-config}" --variable=prefix rowscan)
+readme=$(sed -n 's|^URL: file://||p' "$pc" | sed "s|^\${prefix}|$prefix|")
+[ -s "$readme" ] || fail "the URL of rowscan.pc is not what was installed: $readme"
 
 # Builds and runs the program $1 by pkg-config and what follows $1.
 try() {
