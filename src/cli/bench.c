@@ -132,11 +132,14 @@ static int check_further(const bench_job *job) {
 }
 
 static int read_options(bench_job *job, int argc, char **argv) {
+  cli_kind suite = kind_text, size = kind_text;
+  suite.value = "quick|full|growth|random";
+  size.value = "large|small";
   const cli_option options[] = {
-      {"suite", 0, &kind_text, &job->suite, "quick, full, growth or random (quick)"},
+      {"suite", 0, &suite, &job->suite, "which cells to time (quick)"},
       {"seed", 0, &kind_count, &job->seed, "of suite random: the same cells for the same number (1)"},
       {"cells", 0, &kind_natural, &job->random, "of suite random: how many (64)"},
-      {"size", 0, &kind_text, &job->size, "of suite random: large, 0.5 GB each, or small, 10 KB to 20 MB (large)"},
+      {"size", 0, &size, &job->size, "of suite random: 0.5 GB each, or 10 KB to 20 MB (large)"},
       {"shapes", 0, &kind_text, &job->shapes, "these cells, not a suite's: \"N x M x K dim 1 f32\", several A|B|C"},
       {"filter", 0, &kind_text, &job->filter,
        "only cells with TEXT (or one of A|B|C) in \"group: shape variant type\""},

@@ -12,13 +12,7 @@
 #include "output.h"
 #include "say.h"
 
-typedef struct command {
-  const char *name;
-  int (*run)(int argc, char **argv);
-  const char *summary;
-} command;
-
-static const command commands[] = {
+const cli_command cli_commands[] = {
     {"scan", command_scan, "scan an array in an .npy file along one dimension"},
     {"compile", command_compile, "compile the kernels of a scan for architectures that need not be present"},
     {"warm", command_warm, "fill the cache with the kernels of a list of scans, before they are needed"},
@@ -27,28 +21,30 @@ static const command commands[] = {
     {"ops", command_ops, "list the operators"},
     {"devices", command_devices, "list the GPUs"},
     {"cache", command_cache, "list, check, explain and remove the kernels kept on disk"},
+    {"completion", command_completion, "print a script for the completions of a shell"},
 };
+const int cli_command_count = COUNT_OF(cli_commands);
 
 static int print_help(void) {
   printf("Usage: rowscan COMMAND [OPTION]... [OPERAND]...\n\n"
          "Prefix scans along one dimension of an array, on NVIDIA GPUs and on the CPU, with the same bits on each.\n\n"
          "Commands:\n");
-  for (int i = 0; i < COUNT_OF(commands); i++)
-    printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+  for (int i = 0; i < cli_command_count; i++)
+    printf("  %-10s %s\n", cli_commands[i].name, cli_commands[i].summary);
   printf("\n'rowscan COMMAND --help' or 'rowscan help COMMAND' tells more; 'rowscan --version' prints the version.\n"
          "Exit status: 0; 1 if it failed, and no file is left half-written; 2 if the command line is wrong.\n");
   return EXIT_OK;
 }
 
-static const command *find(const char *name) {
-  for (int i = 0; i < COUNT_OF(commands); i++)
-    if (!strcmp(commands[i].name, name))
-      return &commands[i];
+static const cli_command *find(const char *name) {
+  for (int i = 0; i < cli_command_count; i++)
+    if (!strcmp(cli_commands[i].name, name))
+      return &cli_commands[i];
   return NULL;
 }
 
 static int run(const char *name, int argc, char **argv) {
-  const command *found = find(name);
+  const cli_command *found = find(name);
   if (!found)
     return say_usage("unknown command '%s'", name);
   say_command(found->name);

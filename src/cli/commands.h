@@ -20,5 +20,16 @@ int command_bench(int argc, char **argv);
 int command_ops(int argc, char **argv);
 int command_devices(int argc, char **argv);
 int command_cache(int argc, char **argv);
+int command_completion(int argc, char **argv);
+
+typedef struct cli_command {
+  const char *name;
+  int (*run)(int argc, char **argv);
+  const char *summary;
+} cli_command;
+
+/* All of them, in the order of the help. */
+extern const cli_command cli_commands[];
+extern const int cli_command_count;
 
 #endif

@@ -147,6 +147,12 @@ static void print_help(const cli_syntax *syntax) {
   printf("  %-32s %s\n", "-h, --help", "this text");
 }
 
+static void (*help)(const cli_syntax *syntax) = print_help;
+
+void options_help_with(void (*print)(const cli_syntax *syntax)) {
+  help = print ? print : print_help;
+}
+
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* The option that the argument names; *value is what follows '=' or the letter, else NULL. */
@@ -207,7 +213,7 @@ int options_read(const cli_syntax *syntax, int argc, char **argv, const char **o
   const char *last = NULL;
   for (int i = 0; i < argc && status == OPTIONS_READ; i++) {
     if (!only_operands && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))) {
-      print_help(syntax);
+      help(syntax);
       return EXIT_OK;
     }
     if (!only_operands && !strcmp(argv[i], "--"))

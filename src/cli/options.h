@@ -56,7 +56,7 @@ typedef struct cli_option {
 
 typedef struct cli_syntax {
   const char *name;     /* of the subcommand */
-  const char *operands; /* "IN.npy OUT.npy"; NULL: none */
+  const char *operands; /* "IN.npy OUT.npy"; NULL: none. Small letters are a word to write: "info|why SPEC" */
   int operand_count;
   int operand_more;  /* so many may follow; those that don't are left as they were */
   const char *about; /* a paragraph for --help */
@@ -71,6 +71,9 @@ enum { OPTIONS_READ = -1 };
  * --help, or after a mistake, which it has told.
  */
 int options_read(const cli_syntax *syntax, int argc, char **argv, const char **operands);
+
+/* What --help does with a table from now on; NULL: it prints the help text, as at first. */
+void options_help_with(void (*print)(const cli_syntax *syntax));
 
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
 

@@ -1454,7 +1454,7 @@ class CommandLine(Case):
         overview, err = self.rowscan("--help")
         self.assertEqual((overview, err), self.rowscan("help"))
         self.assertEqual(err, "")
-        for command in ["scan", "compile", "warm", "source", "bench", "ops", "devices", "cache"]:
+        for command in Completion.COMMANDS:
             self.assertIn(f"\n  {command} ", overview)
             text, err = self.rowscan(command, "--help")
             self.assertEqual(err, "")
@@ -1483,7 +1483,7 @@ class CommandLine(Case):
         page = os.path.join(TESTS, "..", "src", "cli", "rowscan.1")
         with open(page) as file:
             manual = file.read().replace("\\-", "-")
-        for command in ["scan", "compile", "warm", "bench", "ops", "devices", "cache"]:
+        for command in Completion.COMMANDS:
             for word in self.rowscan(command, "--help")[0].split():
                 if word.startswith("--"):
                     self.assertIn(word.rstrip(",:;."), manual, command)
@@ -1511,6 +1511,130 @@ class CommandLine(Case):
 
 COLUMNS = ["arch", "regime", "kernel", "registers", "shared_bytes", "local_bytes", "spill_bytes", "ptx_bytes",
            "cubin_bytes", "ms", "cache"]
+
+
+class Completion(Case):
+    """What shells themselves make of the scripts. A function takes the command's place, and prints its arguments."""
+    COMMANDS = ["scan", "compile", "warm", "source", "bench", "ops", "devices", "cache", "completion"]
+
+    def script(self, shell):
+        name = self.path({"zsh": "_rowscan"}.get(shell, f"rowscan.{shell}"))
+        with open(name, "w") as file:
+            file.write(self.rowscan("completion", shell)[0])
+        return name
+
+    def needs(self, shell):
+        if not shutil.which(shell):
+            self.skipTest(f"no {shell}")
+        return shell
+
+    def options(self, command):
+        text = self.rowscan(command, "--help")[0]
+        return sorted(re.findall(r"^  (?:-\w,|   ) --([\w-]+)", text, re.MULTILINE))
+
+    def typed(self, shell, *lines):
+        """What the command is given when the keys of the last line, with tabs, are typed after the other lines."""
+        import pty
+        mine, theirs = pty.openpty()
+        env = {**self.env, "TERM": "dumb", "PS1": "> ", "INPUTRC": "/dev/null", "HOME": self.dir}
+        process = subprocess.Popen(shell, cwd=self.dir, env=env, stdin=theirs, stdout=theirs, stderr=theirs,
+                                   start_new_session=True)
+        os.close(theirs)
+        *before, keys = lines
+
+        def type_and_wait(text, wanted):
+            told = b""
+            os.write(mine, text.encode())
+            while not re.search(wanted, told):
+                self.assertTrue(select.select([mine], [], [], 120)[0], told)
+                told += os.read(mine, 4096)
+            return re.search(wanted, told)
+        try:
+            type_and_wait("".join(line + "\n" for line in [*before, "echo rea''dy"]), b"ready")
+            return type_and_wait(keys + "\n", b"GIVEN (.*) END")[1].decode()
+        finally:
+            process.kill()
+            process.wait()
+            os.close(mine)
+
+    # Keys, and what the command is given.
+    KEYS = [("rowscan dev\t", "devices"), ("rowscan scan --op=lin\t", "scan --op=linear_recurrence"),
+            ("rowscan scan --inc\tin\t", "scan --include-initial input.npy"),
+            ("rowscan cache ver\t", "cache verify"),
+            ("rowscan scan --mask inp\t --op max", "scan --mask input.npy --op max")]
+
+    def test_bash(self):
+        self.needs("bash")
+        script = self.script("bash")
+        self.save("input.npy", np.ones(3))
+        setup = ["rowscan() { echo GIVEN $* EN''D; }", f". {script}"]
+        for keys, given in self.KEYS:
+            self.assertEqual(self.typed(["bash", "--norc", "-i"], *setup, keys), given)
+        # All words of a position, asked of the function as Bash asks it.
+        def offered(*words):
+            asks = f'. {script}; COMP_WORDS=("$@"); COMP_CWORD={len(words) - 1}; _rowscan; echo "${{COMPREPLY[@]}}"'
+            done = subprocess.run(["bash", "-uc", asks, "bash", *words], stdout=subprocess.PIPE, text=True, env=self.env,
+                                  check=True)
+            return done.stdout.split()
+        self.assertEqual(offered("rowscan", ""), ["help", "--help", "--version", *self.COMMANDS])
+        self.assertEqual(offered("rowscan", "help", "c"), ["compile", "cache", "completion"])
+        for command in self.COMMANDS:
+            self.assertEqual(sorted(offered("rowscan", command, "--")), ["--" + name for name in self.options(command)])
+        self.assertEqual(offered("rowscan", "scan", "--mask-mode", "="), ["select", "multiply"])
+        self.assertEqual(offered("rowscan", "scan", "--mask-mode", "=", "m"), ["multiply"])
+        self.assertEqual(offered("rowscan", "bench", "--suite", ""), ["quick", "full", "growth", "random"])
+        self.assertEqual(offered("rowscan", "warm", "-j", ""), [])
+        self.assertEqual(offered("rowscan", "cache", "--json", "p"), ["path", "prune"])
+        self.assertEqual(offered("rowscan", "cache", "export", ""), [])
+
+    def test_bash_finds_it(self):
+        """bash-completion loads the script of a command from where it is installed."""
+        loader = "/usr/share/bash-completion/bash_completion"
+        if not os.path.exists(loader):
+            self.skipTest("no bash-completion")
+        folder = self.path("share/bash-completion/completions")
+        os.makedirs(folder)
+        shutil.copy(self.script("bash"), os.path.join(folder, "rowscan"))
+        self.env["XDG_DATA_DIRS"] = self.path("share")
+        setup = [f". {loader}", "rowscan() { echo GIVEN $* EN''D; }"]
+        self.assertEqual(self.typed(["bash", "--norc", "-i"], *setup, "rowscan scan --tie\t"), "scan --ties-first")
+
+    def test_zsh(self):
+        self.needs("zsh")
+        script = self.script("zsh")
+        self.save("input.npy", np.ones(3))
+        begin = ["unsetopt zle_bracketed_paste 2>/dev/null", f"fpath=({self.dir} $fpath)", "autoload -Uz compinit",
+                 "compinit -u -D", "rowscan() { echo GIVEN $* EN''D; }"]
+        for keys, given in self.KEYS:
+            self.assertEqual(self.typed(["zsh", "-f", "-i"], *begin, keys).split(), given.split())
+        self.assertEqual(self.typed(["zsh", "-f", "-i"], *begin, f". {script}", self.KEYS[0][0]), "devices")
+        for option in self.options("compile"):
+            with open(script) as file:
+                self.assertIn(f"--{option}", re.search(r"_rowscan_compile\(\) \{(.*?)\n\}", file.read(), re.DOTALL)[1])
+
+    def test_fish(self):
+        self.needs("fish")
+        script = self.script("fish")
+        self.save("input.npy", np.ones(3))
+        self.env["HOME"] = self.dir
+
+        def offered(line):
+            done = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C '{line}'"], cwd=self.dir,
+                                  env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True)
+            self.assertEqual(done.stderr, "")
+            return [text.split("\t")[0] for text in done.stdout.splitlines()]
+        self.assertEqual(sorted(offered("rowscan ")), sorted([*self.COMMANDS, "help"]))
+        for command in self.COMMANDS:
+            self.assertEqual(sorted(offered(f"rowscan {command} --")), ["--" + name for name in self.options(command)])
+        self.assertEqual(offered("rowscan scan --op=lin"), ["--op=linear_recurrence"])
+        self.assertEqual(offered("rowscan scan --mask in"), ["input.npy"])
+        self.assertEqual(sorted(offered("rowscan cache p")), ["path", "prune"])
+        self.assertEqual(offered("rowscan bench --size "), ["large", "small"])
+        self.assertEqual(offered("rowscan help war"), ["warm"])
+
+    def test_usage(self):
+        for args in [(), ("tcsh",), ("bash", "zsh"), ("--json", "bash")]:
+            self.fails(2, ["completion"], "completion", *args)
 
 
 class Compile(Case):

@@ -26,6 +26,10 @@ installed() {
 }
 installed include/rowscan.h >/dev/null
 installed man1/rowscan.1 >/dev/null
+for completion in bash-completion/completions/rowscan fish/vendor_completions.d/rowscan.fish \
+  zsh/site-functions/_rowscan; do
+  installed "$completion" >/dev/null
+done
 command=$(installed bin/rowscan)
 pc=$(installed pkgconfig/rowscan.pc)
 libdir=$(dirname "$(dirname "$pc")")
