@@ -137,33 +137,37 @@ static int read_options(bench_job *job, int argc, char **argv) {
   size.value = "large|small";
   const cli_option options[] = {
       {"suite", 0, &suite, &job->suite, "which cells to time (quick)"},
-      {"seed", 0, &kind_count, &job->seed, "of suite random: the same cells for the same number (1)"},
-      {"cells", 0, &kind_natural, &job->random, "of suite random: how many (64)"},
-      {"size", 0, &size, &job->size, "of suite random: 0.5 GB each, or 10 KB to 20 MB (large)"},
-      {"shapes", 0, &kind_text, &job->shapes, "these cells, not a suite's: \"N x M x K dim 1 f32\", several A|B|C"},
+      {"seed", 0, &kind_count, &job->seed, "suite random: the same number draws the same cells (1)"},
+      {"cells", 0, &kind_natural, &job->random, "suite random: number of cells (64)"},
+      {"size", 0, &size, &job->size, "suite random: cells of 0.5 GB each, or of 10 KB to 20 MB (large)"},
+      {"shapes", 0, &kind_text, &job->shapes,
+       "time these cells instead of a suite: \"N x M x K dim 1 f32\"; several: A|B|C"},
       {"filter", 0, &kind_text, &job->filter,
-       "only cells with TEXT (or one of A|B|C) in \"group: shape variant type\""},
+       "only cells whose \"group: shape variant type\" contains TEXT, or one of A|B|C"},
       {"op", 0, &kind_op, &job->op, "the operator (sum)"},
-      {"acc", 0, &kind_acc, &job->acc, "accumulator type of all cells that may have it (that of the cell)"},
+      {"acc", 0, &kind_acc, &job->acc, "accumulator type of all cells; others are left out (each cell's)"},
       OP_FILE_OPTION(job->op_file),
-      {"mask-mode", 0, &kind_mask_mode, &job->mask_mode, "of all cells (that of the variant)"},
-      {"segments", 0, &kind_segments, &job->segments, "of all cells, beside their masks or coefficients (none)"},
-      {"second", 0, &kind_switch, &job->second, "write the second output, too, as scan --second does"},
-      {"regime", 0, &kind_regime, &job->regime, "force row, short, long or column (auto: chosen from each shape)"},
+      {"mask-mode", 0, &kind_mask_mode, &job->mask_mode, "mask mode of all cells (each variant's)"},
+      {"segments", 0, &kind_segments, &job->segments,
+       "segments in all cells, beside their masks or coefficients (none)"},
+      {"second", 0, &kind_switch, &job->second, "write the second output, too, of an operator that has one"},
+      {"regime", 0, &kind_regime, &job->regime, "force row, short, long or column (auto: chosen by each shape)"},
       {"any-length", 0, &kind_switch, &job->any_length, "time the kernels that serve rows of any length"},
       {"all-candidates", 0, &kind_switch, &job->contenders,
        "time every kernel that could serve each cell, on a GPU, and compare the chosen one with the best"},
       {"csv", 0, &kind_file, &job->csv_name, "also write all figures to FILE"},
-      {"repeat", 0, &kind_natural, &job->repeat, "repetitions of each cell (0: as many as are sensible)"},
-      {"elements", 0, &kind_count, &job->elements, "make cells smaller, to at most N elements (0: as they are)"},
-      {"list", 0, &kind_switch, &job->list, "only print \"group: shape variant type\" of the cells"},
+      {"repeat", 0, &kind_natural, &job->repeat, "repetitions of each cell (0: chosen by the time it takes)"},
+      {"elements", 0, &kind_count, &job->elements,
+       "shrink cells to at most N elements (0: as they are; on the CPU 16777216)"},
+      {"list", 0, &kind_switch, &job->list, "print \"group: shape variant type\" of each cell, and time nothing"},
       SESSION_OPTIONS(job->session),
   };
   const cli_syntax syntax = {
       .name = "bench",
-      .about = "Times scans of random numbers against copies of as many bytes, interleaved in one run, and checks the\n"
-               "results against the host engine; the cell that is furthest below its target comes last. Exit status\n"
-               "1 if a bit is wrong.",
+      .about =
+          "Times scans of random numbers against copies of the same number of bytes, in turn, and checks the results\n"
+          "against the host engine. The last line is the cell that is furthest below its target. The exit status is\n"
+          "1 if any bit is wrong.",
       .options = options,
       .option_count = COUNT_OF(options),
   };

@@ -14,25 +14,28 @@
 
 const cli_command cli_commands[] = {
     {"scan", command_scan, "scan an array in an .npy file along one dimension"},
-    {"compile", command_compile, "compile the kernels of a scan for architectures that need not be present"},
-    {"warm", command_warm, "fill the cache with the kernels of a list of scans, before they are needed"},
+    {"compile", command_compile, "compile the kernels of a scan, for any GPU architectures"},
+    {"warm", command_warm, "compile the kernels of a list of scans into the cache, before they are needed"},
     {"source", command_source, "print the CUDA source that would be compiled"},
-    {"bench", command_bench, "time scans against a copy of the same bytes, and check them"},
+    {"bench", command_bench, "time scans against copies of the same size, and check their results"},
     {"ops", command_ops, "list the operators"},
     {"devices", command_devices, "list the GPUs"},
-    {"cache", command_cache, "list, check, explain and remove the kernels kept on disk"},
-    {"completion", command_completion, "print a script for the completions of a shell"},
+    {"cache", command_cache, "manage the compiled kernels on disk: list, check, explain, export, remove"},
+    {"completion", command_completion, "print the completion script of a shell"},
 };
 const int cli_command_count = COUNT_OF(cli_commands);
 
 static int print_help(void) {
-  printf("Usage: rowscan COMMAND [OPTION]... [OPERAND]...\n\n"
-         "Prefix scans along one dimension of an array, on NVIDIA GPUs and on the CPU, with the same bits on each.\n\n"
-         "Commands:\n");
+  printf(
+      "Usage: rowscan COMMAND [OPTION]... [OPERAND]...\n\n"
+      "Prefix scans along one dimension of an array, on NVIDIA GPUs and on the CPU, with the same bits everywhere.\n\n"
+      "Commands:\n");
   for (int i = 0; i < cli_command_count; i++)
     printf("  %-10s %s\n", cli_commands[i].name, cli_commands[i].summary);
-  printf("\n'rowscan COMMAND --help' or 'rowscan help COMMAND' tells more; 'rowscan --version' prints the version.\n"
-         "Exit status: 0; 1 if it failed, and no file is left half-written; 2 if the command line is wrong.\n");
+  printf(
+      "\n'rowscan COMMAND --help' or 'rowscan help COMMAND' prints the options of a command; 'rowscan --version', the\n"
+      "version. Exit status: 0 for success; 1 for a failure, which leaves no file half-written; 2 for a wrong command\n"
+      "line.\n");
   return EXIT_OK;
 }
 

@@ -56,7 +56,7 @@ static int read_options(compile_job *job, const char *name, const char *about, i
   const cli_option options[] = {
       ARCHS_OPTION(job->arch_list) RS_SPEC_FIELDS(MEMBER, RS_NO_ROW, FLAG),
       OP_FILE_OPTION(job->op_file),
-      {"output", 'o', &kind_directory, &job->directory, "write a .cu, .ptx and .cubin for each row of the table"},
+      {"output", 'o', &kind_directory, &job->directory, "write a .cu, .ptx and .cubin file for each line of the table"},
       {"json", 0, &kind_switch, &job->as_json, "print the table as a JSON array of objects"},
   };
   const cli_syntax syntax = {.name = name,
@@ -208,17 +208,31 @@ static void start(compile_job *job) {
   *job = (compile_job){.spec = {.size = sizeof job->spec, .length = UNSAID}, .json = {.file = stdout}};
 }
 
+static const char compile_about[] =
+    "Compiles the kernels of a scan, or finds them in the cache, and prints a line for each: registers, memory in\n"
+    "bytes, milliseconds. A run launches one of the kernels, chosen by its strides, its alignment and the number of\n"
+    "its rows. Needs NVRTC, but no GPU and no driver.\n\n"
+    "Regimes: row is one block of threads for each row; short, several rows for each block; long, several blocks\n"
+    "for each row; column, many adjacent rows for each block. Kernels, named by the rows that they take:\n"
+    "  any            rows of any strides\n"
+    "  dense          adjacent elements, at any address; short: adjacent rows, too; column: few columns in one run\n"
+    "  aligned        adjacent elements (column: adjacent columns), on multiples of 16 bytes\n"
+    "  aligned_slow   the same, where memory is slow for the number of multiprocessors\n"
+    "  few            the same, for so few rows that registers hold all of them at once; column: two columns\n"
+    "  neighbours     column: adjacent columns, at any address\n"
+    "  at_once        column: columns so short that all tiles are computed at once\n"
+    "  pairs, threes, fours, fives, sixes, sevens, eights\n"
+    "                 column: two to eight long columns\n"
+    "  many           column: so many columns that each block takes whole ones\n"
+    "  long_any, long_dense, long_aligned, long_few\n"
+    "                 long: as the names without long_";
+
 int command_compile(int argc, char **argv) {
   compile_job job;
   cli_session host = SESSION_KERNELS;
   rowscan_context *context;
   start(&job);
-  int status =
-      read_options(&job, "compile",
-                   "Compiles the kernels of a scan, or finds them in the cache, and prints a line for each with its\n"
-                   "registers and memory. A run uses one of them, chosen by its rows' layout and number. Needs\n"
-                   "NVRTC, but no GPU and no driver.",
-                   argc, argv);
+  int status = read_options(&job, "compile", compile_about, argc, argv);
   if (status == OPTIONS_READ)
     status = session_open(&context, &host);
   else
@@ -237,8 +251,8 @@ int command_source(int argc, char **argv) {
   start(&job);
   job.arch_list = "sm_90";
   int result = read_options(&job, "source",
-                            "Prints the generated CUDA sources of a scan, one for each of its kernels, for one\n"
-                            "architecture (sm_90). Needs neither a compiler nor a GPU.",
+                            "Prints the generated CUDA source of each kernel of a scan, for one architecture (sm_90).\n"
+                            "Needs neither a compiler nor a GPU.",
                             argc, argv);
   if (result != OPTIONS_READ)
     return result;

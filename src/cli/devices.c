@@ -68,8 +68,7 @@ int command_devices(int argc, char **argv) {
   bool as_json = false;
   const cli_option options[] = {{"json", 0, &kind_switch, &as_json, "print a JSON array of objects"}};
   const cli_syntax syntax = {.name = "devices",
-                             .about =
-                                 "Lists the GPUs. Where there is none, the host engine serves: that is no failure.",
+                             .about = "Lists the GPUs. Without a GPU, scans run on the CPU, and the exit status is 0.",
                              .options = options,
                              .option_count = COUNT_OF(options)};
   int result = options_read(&syntax, argc, argv, NULL), count = 0;

@@ -9,7 +9,7 @@
 
 /* The line of an option table for a name that op_file_read is to read. */
 #define OP_FILE_OPTION(target)                                                                                         \
-  { "op-file", 0, &kind_file, &(target), "an operator of one's own, in CUDA C++, for GPUs: see rowscan(1)" }
+  { "op-file", 0, &kind_file, &(target), "an operator of your own, in CUDA C++, for GPUs: see rowscan(1)" }
 
 /*
  * Creates the operator of a file, and puts it in the place of --op; NULL: --op-file was not given. Returns

@@ -64,9 +64,8 @@ int command_ops(int argc, char **argv) {
   const cli_option options[] = {{"json", 0, &kind_switch, &as_json, "print a JSON array of objects"}};
   const cli_syntax syntax = {
       .name = "ops",
-      .about =
-          "Lists the operators: how many arrays each has, and numbers of --params; the types of its elements; what\n"
-          "stands before the first element; and what scans of f32 and i32 accumulate in unless --acc is given.",
+      .about = "Lists the operators: the number of input arrays, of numbers in --params and of outputs; the types of\n"
+               "elements; the identity, with which exclusive scans begin; the default accumulators of f32 and i32.",
       .options = options,
       .option_count = COUNT_OF(options)};
   int result = options_read(&syntax, argc, argv, NULL);

@@ -25,9 +25,9 @@ typedef struct cli_session {
 
 /* The options of a subcommand that works on an engine, for its table. */
 #define SESSION_OPTIONS(session)                                                                                       \
-  {"engine", 0, &kind_engine, &(session).engine, "where to work (auto: on a GPU if there is one)"},                    \
-      {"device", 0, &kind_natural, &(session).device, "number of the GPU (0)"}, {                                      \
-    "threads", 0, &kind_natural, &(session).threads, "of the host engine (0: one for each processor)"                  \
+  {"engine", 0, &kind_engine, &(session).engine, "where to run (auto: on a GPU that can serve, else on the CPU)"},     \
+      {"device", 0, &kind_natural, &(session).device, "number of the GPU in the list of 'rowscan devices' (0)"}, {     \
+    "threads", 0, &kind_natural, &(session).threads, "threads of the host engine (0: one for each processor)"          \
   }
 
 /* Opens a context, whose warnings are said. Returns EXIT_OK, or EXIT_FAILED or EXIT_USAGE having said why. */
@@ -47,7 +47,7 @@ typedef struct cli_archs {
 
 /* The line of an option table for a list that archs_read is to read. */
 #define ARCHS_OPTION(target)                                                                                           \
-  { "arch", 0, &kind_list, &(target), "sm_75,sm_90,... or all that the compiler knows" }
+  { "arch", 0, &kind_list, &(target), "sm_75,sm_90,... or all (those that NVRTC knows)" }
 
 /* Reads "sm_80,sm_90" or "all"; NULL: --arch was not given. Returns OPTIONS_READ, or EXIT_USAGE having said why. */
 int archs_read(cli_archs *archs, const char *list);

@@ -58,33 +58,38 @@ enum {
   MEMBER(out_type, out, type, RS_ALWAYS, problem->output.type, "out-type",                                             \
          "type of the output (the input's; integers: i64 or u64)")                                                     \
   MEMBER(acc_type, acc, acc, RS_ALWAYS, problem->acc_type, "acc",                                                      \
-         "accumulator (f32; f64 for f64; integers: the output's), or fixed point")                                     \
-  MEMBER(mask_mode, mask, mask_mode, RS_ALWAYS, problem->mask_mode, "mask-mode", "add a mask, of this mode (select)")  \
+         "accumulator type (f32; f64 for f64; integers: the output's), or fixed point")                                \
+  MEMBER(mask_mode, mask, mask_mode, RS_ALWAYS, problem->mask_mode, "mask-mode",                                       \
+         "add a mask, with this mode (select)")                                                                        \
   MEMBER(mask_type, mask_type, type, RS_IF_SET,                                                                        \
          problem->mask_mode || rs_op_has_coefficient(problem->op) ? problem->mask.type : ROWSCAN_TYPE_DEFAULT,         \
-         "mask-type", "add a mask, of this type (bool; of keys i32)")                                                  \
+         "mask-type", "add a mask, of this type (bool; keys: i32)")                                                    \
   BITS(flags, problem->flags & ~ROWSCAN_INCLUDE_INITIAL)                                                               \
   FLAG(ROWSCAN_REVERSE, reverse, RS_ALWAYS, "reverse", "scan from the last element to the first")                      \
-  FLAG(ROWSCAN_EXCLUSIVE, exclusive, RS_ALWAYS, "exclusive", "each output element leaves out its own input element")   \
-  FLAG(ROWSCAN_OMIT_NAN, omit_nan, RS_IF_SET, "omit-nan", "a NaN counts as the identity")                              \
-  FLAG(ROWSCAN_TIES_FIRST, ties_first, RS_IF_SET, "ties-first", "of equal elements the first one's index")             \
+  FLAG(ROWSCAN_EXCLUSIVE, exclusive, RS_ALWAYS, "exclusive", "leave each element out of its own result")               \
+  FLAG(ROWSCAN_OMIT_NAN, omit_nan, RS_IF_SET, "omit-nan", "skip NaN: it counts as the operator's identity")            \
+  FLAG(ROWSCAN_TIES_FIRST, ties_first, RS_IF_SET, "ties-first",                                                        \
+       "argmax, argmin: the index of the first of equal elements")                                                     \
   FLAG(ROWSCAN_DELAYS, delays, RS_IF_SET | RS_UNTOLD, NULL, NULL)                                                      \
   MEMBER(length, length, length, RS_NEEDED, length, "length", "elements along the scanned dimension")                  \
   MEMBER(layout, layout, layout, RS_ALWAYS, ROWSCAN_LAYOUT_ROWS, "layout",                                             \
-         "rows: a row's elements are adjacent; columns: rows are (rows)")                                              \
+         "rows: elements of a row are adjacent; columns: rows are adjacent (rows)")                                    \
   MEMBER(row_rank, row_rank, row_rank, RS_ALWAYS, 0, "row-rank", "number of row dimensions (1; columns: 2)")           \
   MEMBER(more_types[0], more1, type, RS_IF_SET, problem->more[0].type, "more1-type",                                   \
-         "type of the first further input, which an --op-file may have (the input's)")                                 \
-  MEMBER(more_types[1], more2, type, RS_IF_SET, problem->more[1].type, "more2-type", "likewise, of the second")        \
-  MEMBER(more_types[2], more3, type, RS_IF_SET, problem->more[2].type, "more3-type", "likewise, of the third")         \
-  MEMBER(more_types[3], more4, type, RS_IF_SET, problem->more[3].type, "more4-type", "likewise, of the fourth")        \
+         "type of the second input, or of coefficients beside a mask (the first's)")                                   \
+  MEMBER(more_types[1], more2, type, RS_IF_SET, problem->more[1].type, "more2-type",                                   \
+         "type of the third input (the first's)")                                                                      \
+  MEMBER(more_types[2], more3, type, RS_IF_SET, problem->more[2].type, "more3-type",                                   \
+         "type of the fourth input (the first's)")                                                                     \
+  MEMBER(more_types[3], more4, type, RS_IF_SET, problem->more[3].type, "more4-type",                                   \
+         "type of the fifth input (the first's)")                                                                      \
   MEMBER(second_type, second, type, RS_IF_SET, rs_second_type_of(problem), "second-type",                              \
          "add a second output, of this type")                                                                          \
   MEMBER(segment_mode, segments, segments, RS_IF_SET, problem->segment_mode, "segments",                               \
          "add segments beside a mask or coefficients")                                                                 \
   MEMBER(segment_type, segment_type, type, RS_IF_SET,                                                                  \
          problem->segment_mode ? problem->segments.type : ROWSCAN_TYPE_DEFAULT, "segment-type",                        \
-         "type of what tells segments (bool; of keys i32)")                                                            \
+         "type of the segments' flags or keys (bool; keys: i32)")                                                      \
   MEMBER(regime, regime, regime, RS_IF_SET | RS_NOT_IN_KEYS, ROWSCAN_REGIME_AUTO, "regime",                            \
          "only kernels of row, short, long or column (auto: all)")
 

@@ -1475,6 +1475,15 @@ class CommandLine(Case):
         self.assertIn("\n      --mask-mode select|multiply ", self.rowscan("scan", "--help")[0])
         self.usage("scan", "in.npy", "out.npy", "--mask-mode=no", words=["'no' is not one of select, multiply\n"])
 
+    def test_help_explains_kernels(self):
+        """Every name that the table of `rowscan compile` may have, by the source that names them; and every regime."""
+        with open(os.path.join(TESTS, "..", "src", "family", "tune.c")) as file:
+            names = re.findall(r'"rowscan_(\w+)",', file.read())
+        self.assertGreater(len(names), 15)
+        words = re.findall(r"\w+", self.rowscan("compile", "--help")[0])
+        for name in [*names, "row", "short", "long", "column"]:
+            self.assertIn(name, words)
+
     def test_version(self):
         out, _ = self.rowscan("--version")
         self.assertRegex(out, r"^rowscan \d+\.\d+\.\d+")
