@@ -463,29 +463,30 @@ int command_cache(int argc, char **argv) {
   cache_job job = {.info = ROWSCAN_INFO(job.info), .limit = -1, .json = {.file = stdout}};
   const cli_option options[] = {
       {"json", 0, &kind_switch, &job.as_json, "print JSON"},
-      {"limit", 0, &kind_count, &job.limit, "prune, import: bytes that the cache keeps (268435456)"},
-      {"arch", 0, &kind_list, &job.arch_list, "why, export: sm_75,sm_90,... or all"},
-      {"spec", 0, &kind_text, &job.fields, "export: only scans with these fields: 'in=f32 reverse=1'"},
-      {"no-ptx", 0, &kind_switch, &job.without_ptx, "export: leave out PTX: only GPUs of the entries' architectures"}};
+      {"limit", 0, &kind_count, &job.limit, "prune, import: bytes that the cache may hold (268435456)"},
+      {"arch", 0, &kind_list, &job.arch_list, "why, export: sm_75,sm_90,... or all (those that NVRTC knows)"},
+      {"spec", 0, &kind_text, &job.fields, "export: only kernels of scans with these fields: 'in=f32 reverse=1'"},
+      {"no-ptx", 0, &kind_switch, &job.without_ptx,
+       "export: leave out PTX, which only GPUs of other architectures need"}};
   const cli_syntax syntax = {
       .name = "cache",
       .operands = "path|info|list|verify|why SPEC|prune|clear|export FILE|import FILE",
       .operand_count = 1,
       .operand_more = 1,
       .about =
-          "The cache of compiled kernels.\n"
-          "  path     where it is ($ROWSCAN_CACHE_DIR, $XDG_CACHE_HOME/rowscan, ~/.cache/rowscan)\n"
-          "  info     entries, bytes, and hits and misses as counted by all processes\n"
-          "  list     every entry: last use, bytes, name\n"
-          "  verify   read and check every entry, those of packs included; exit status 1 if one is damaged\n"
-          "  why      explain why the kernels of a scan, such as 'in=f32 length=1000', are there or not: in which\n"
-          "           fields of its key the nearest entry, in the cache or a pack, differs\n"
+          "Manages the compiled kernels on disk; each is an entry of the cache.\n"
+          "  path     print the cache's directory ($ROWSCAN_CACHE_DIR, $XDG_CACHE_HOME/rowscan, ~/.cache/rowscan)\n"
+          "  info     print entries, bytes, limit and packs, and the hits and misses of all processes\n"
+          "  list     print every entry: last use, bytes, name\n"
+          "  verify   read and check every entry, in packs too; exit status 1 if one is damaged\n"
+          "  why      explain why the kernels of a scan, such as 'in=f32 length=1000', are present or missing: in\n"
+          "           which fields of the key the nearest entry, in the cache or a pack, differs\n"
           "  prune    remove temporary files that dead processes left and, if the cache is close to its limit, the\n"
           "           least recently used entries\n"
           "  clear    remove all entries\n"
-          "  export   write entries, those of packs included, into one file, a pack; exit status 1 if there is none\n"
-          "           for an architecture of --arch\n"
-          "  import   put the entries of a pack into the cache; exit status 1 if one is damaged",
+          "  export   write entries, also those of packs, into one file, a pack; exit status 1 if there is none for\n"
+          "           an architecture of --arch\n"
+          "  import   copy the entries of a pack into the cache; exit status 1 if one is damaged",
       .options = options,
       .option_count = COUNT_OF(options),
   };

@@ -216,9 +216,9 @@ int command_warm(int argc, char **argv) {
   const cli_option options[] = {
       ARCHS_OPTION(job.arch_list),
       OP_FILE_OPTION(job.op_file),
-      {"general", 0, &kind_switch, &job.general, "the kernels for any length of common scans, in place of FILE"},
-      {"limit", 0, &kind_count, &job.limit, "bytes that the cache may take (268435456)"},
-      {"jobs", 'j', &kind_natural, &job.jobs, "how many compiles at a time (0: one for each processor)"},
+      {"general", 0, &kind_switch, &job.general, "instead of FILE: kernels for any length, of common scans"},
+      {"limit", 0, &kind_count, &job.limit, "bytes that the cache may hold (268435456)"},
+      {"jobs", 'j', &kind_natural, &job.jobs, "number of compiles at the same time (0: one for each processor)"},
       {"json", 0, &kind_switch, &job.as_json, "print a summary as a JSON object"},
       {"quiet", 'q', &kind_switch, &job.quiet, "no progress bar"},
   };
@@ -227,13 +227,13 @@ int command_warm(int argc, char **argv) {
       .operands = "FILE|--general",
       .operand_more = 1,
       .about =
-          "Fills the cache with the kernels of a list of scans, for architectures that need not be present, on\n"
-          "all cores. FILE (-: standard input) has a scan a line, as fields: 'in=f32 length=32768 reverse=1';\n"
-          "# begins a comment. The fields are op, in, out, acc, mask, mask_type, reverse, exclusive, length,\n"
-          "layout, row_rank and regime; all but length have defaults. --general is a list of its own: sums of f16,\n"
-          "bf16, f32, f64, i32, i64 and bool, of any length, forward and in reverse, with a mask of bool or none,\n"
-          "along rows and along columns. Needs NVRTC, but no GPU and no driver.\n"
-          "With ROWSCAN_CACHE=only nothing is compiled, and missing kernels are reported: in an image that has packs,\n"
+          "Compiles the kernels of a list of scans into the cache, on all cores, for any GPU architectures. Needs\n"
+          "NVRTC, but no GPU and no driver. FILE (-: standard input) has one scan in a line, such as\n"
+          "'in=f32 length=32768 reverse=1'; # begins a comment. The fields are op, in, out, acc, mask, mask_type,\n"
+          "reverse, exclusive, length, layout, row_rank and regime; all but length have defaults. --general stands\n"
+          "for a list of its own: sums of f16, bf16, f32, f64, i32, i64 and bool, of any length, forward and in\n"
+          "reverse, with a mask of bool and without a mask, along rows and along columns. With ROWSCAN_CACHE=only\n"
+          "nothing is compiled, and missing kernels are reported: in an image that has packs,\n"
           "ROWSCAN_CACHE=off,only rowscan warm ... checks that they are complete, and writes nothing.",
       .options = options,
       .option_count = COUNT_OF(options),
