@@ -1497,6 +1497,20 @@ class CommandLine(Case):
                 if word.startswith("--"):
                     self.assertIn(word.rstrip(",:;."), manual, command)
 
+    def test_man_page_is_clean(self):
+        """Of mistakes, and of what one formatter shows and another does not; and it begins with what most look for."""
+        page = os.path.join(TESTS, "..", "src", "cli", "rowscan.1")
+        for tool in [["mandoc", "-T", "lint", page], ["groff", "-man", "-ww", "-z", "-T", "utf8", page]]:
+            if shutil.which(tool[0]):
+                done = subprocess.run(tool, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                self.assertEqual((done.returncode, done.stdout), (0, ""), tool)
+        with open(page) as file:
+            sections = re.findall(r"^\.SH (.*)", file.read(), re.MULTILINE)
+        self.assertEqual(sections[:4], ["NAME", "SYNOPSIS", "EXAMPLES", "DESCRIPTION"])
+        self.assertLess(sections.index("SCAN"), sections.index("BENCH"))
+        for command in Completion.COMMANDS:
+            self.assertIn(command.upper(), " ".join(sections))
+
     def test_standard_output_full(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full")
