@@ -388,8 +388,8 @@ typedef struct rowscan_operator {
  *   commutative    static constexpr bool: whether combine(l, r) is combine(r, l), which saves time; default false
  *
  * The text may use u32, i32, u64, i64, f32, f64 and fused(a, b, c), an fma of one rounding, where a * b + c has two. In
- * the compiler's messages it is a file of its name, with its own lines. Kernels in the cache and in packs belong to this
- * very text: a change of it makes new ones. It stands alone and reads no files: #include, #import, #embed,
+ * the compiler's messages it is a file of its name, with its own lines. Kernels in the cache and in packs belong to
+ * this very text: a change of it makes new ones. It stands alone and reads no files: #include, #import, #embed,
  * __has_include, __has_embed, parts that make up one of these, and a comment between # and a directive's name are
  * BAD_ARGUMENT, wherever they stand, in comments and strings too.
  *
