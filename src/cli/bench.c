@@ -265,9 +265,10 @@ static void print_line(const bench_line *line) {
   fixed(peak, 1, line->peak);
   fixed(kernel, 3, line->kernel);
   fixed(target, 2, line->target.ratio);
-  printf("%-29s %-9s %-15s %-6s %9.4f %8.1f %6s %7.3f %7s %1s%6s %-3s %6lld  %s\n", line->shape, line->variant,
-         line->type, regime_of(line), line->timing.scan_ms, line->gbs, peak, line->ratio, kernel,
-         line->of_kernel ? "k" : "", target, reached_word(line), (long long)line->timing.wrong, line->timing.geometry);
+  say_line("%-29s %-9s %-15s %-6s %9.4f %8.1f %6s %7.3f %7s %1s%6s %-3s %6lld  %s", line->shape, line->variant,
+           line->type, regime_of(line), line->timing.scan_ms, line->gbs, peak, line->ratio, kernel,
+           line->of_kernel ? "k" : "", target, reached_word(line), (long long)line->timing.wrong,
+           line->timing.geometry);
   fflush(stdout);
 }
 
@@ -579,8 +580,8 @@ static int run(bench_job *job) {
   if (status != ROWSCAN_OK)
     return say_library(NULL, status);
   if (!job->host)
-    printf("%s, %s, %.0f GB/s, rowscan %s\n", job->device.name, job->device.arch, job->device.peak_gbs,
-           rowscan_version());
+    say_line("%s, %s, %.0f GB/s, rowscan %s", job->device.name, job->device.arch, job->device.peak_gbs,
+             rowscan_version());
   return run_with_csv(job);
 }
 

@@ -36,8 +36,10 @@ static int print_path(cache_job *job) {
     json_object(&job->json, NULL);
     json_text(&job->json, "path", job->info.path);
     json_end(&job->json);
-  } else
-    printf("%s\n", job->info.path);
+  } else {
+    say_exactly(job->info.path, false);
+    printf("\n");
+  }
   return EXIT_OK;
 }
 
@@ -73,23 +75,20 @@ static int print_info(cache_job *job) {
     print_counts_json(&job->json, &info->all);
     json_end(&job->json);
   } else if (*info->path) {
-    printf("path       ");
-    say_plain(stdout, info->path);
-    printf("\nentries    %lld\nbytes      %lld\nlimit      %lld\n", (long long)info->entries, (long long)info->bytes,
+    say_line("path       %s", info->path);
+    printf("entries    %lld\nbytes      %lld\nlimit      %lld\n", (long long)info->entries, (long long)info->bytes,
            (long long)info->limit_bytes);
     print_counts(&info->all);
   } else
-    printf("There is no cache on disk: %s\n", info->why);
+    say_line("There is no cache on disk: %s", info->why);
   if (!job->as_json)
     printf("packs      %d with %lld entries\n", info->packs, (long long)info->pack_entries);
   return EXIT_OK;
 }
 
-/* An entry, with the pack that has it, between two texts. */
-static void print_found(const char *before, const char *name, const char *pack, const char *after) {
-  printf("%s%s%s", before, name, pack ? " in pack " : "");
-  say_plain(stdout, pack ? pack : "");
-  printf("%s", after);
+/* An entry, with the pack that has it, behind one text and before two, which end the line. */
+static void print_found(const char *before, const char *name, const char *pack, const char *after, const char *more) {
+  say_line("%s%s%s%s%s%s", before, name, pack ? " in pack " : "", pack ? pack : "", after, more);
 }
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */
@@ -112,8 +111,8 @@ static void print_entry(const rowscan_cache_entry *entry) {
   struct tm parts;
   if (localtime_r(&used, &parts))
     strftime(day, sizeof day, "%Y-%m-%d %H:%M", &parts);
-  printf("%s  %9lld  %s%s%s\n", day, (long long)entry->bytes, entry->name, entry->damage ? "  damaged: " : "",
-         entry->damage ? entry->damage : "");
+  say_line("%s  %9lld  %s%s%s", day, (long long)entry->bytes, entry->name, entry->damage ? "  damaged: " : "",
+           entry->damage ? entry->damage : "");
 }
 
 static int list_one(void *user, const rowscan_cache_entry *entry) {
@@ -136,11 +135,6 @@ static int list(cache_job *job) {
 
 /* ---- verify ------------------------------------------------------------------------------------------------------ */
 
-static void print_damaged(const rowscan_cache_entry *entry) {
-  print_found("", entry->name, entry->pack, ": ");
-  printf("%s\n", entry->damage);
-}
-
 static int verify_one(void *user, const rowscan_cache_entry *entry) {
   cache_job *job = user;
   checked *sum = entry->pack ? &job->packed : &job->own;
@@ -153,7 +147,7 @@ static int verify_one(void *user, const rowscan_cache_entry *entry) {
   if (job->as_json)
     print_entry_json(&job->json, entry, true);
   else
-    print_damaged(entry);
+    print_found("", entry->name, entry->pack, ": ", entry->damage);
   return 0;
 }
 
@@ -223,19 +217,18 @@ static void print_reason_json(json_writer *json, const char *arch, const rowscan
 }
 
 static void print_reason(const cache_job *job, const rowscan_cache_reason *reason) {
-  printf("%s %s, %s: ", job->arch, rowscan_regime_name(reason->regime), reason->kernel);
+  say_part("%s %s, %s: ", job->arch, rowscan_regime_name(reason->regime), reason->kernel);
   if (reason->hit)
-    print_found("hit: ", reason->name, reason->pack, "\n");
-  else if (reason->damage) {
-    print_found("damaged: ", reason->name, reason->pack, ": ");
-    printf("%s\n", reason->damage);
-  } else if (reason->nearest)
-    print_found("miss: the nearest entry, ", reason->nearest, reason->pack, ", has another\n");
+    print_found("hit: ", reason->name, reason->pack, "", "");
+  else if (reason->damage)
+    print_found("damaged: ", reason->name, reason->pack, ": ", reason->damage);
+  else if (reason->nearest)
+    print_found("miss: the nearest entry, ", reason->nearest, reason->pack, ", has another", "");
   else
     printf("miss: the cache is empty%s\n", job->info.packs ? ", and no pack has a sound entry" : "");
   for (int i = 0; i < reason->difference_count; i++) {
     const rowscan_cache_difference *one = &reason->differences[i];
-    printf("  %-10s %s, not %s\n", one->field, one->found ? one->found : "(none)", one->asked ? one->asked : "(none)");
+    say_line("  %-10s %s, not %s", one->field, one->found ? one->found : "(none)", one->asked ? one->asked : "(none)");
   }
 }
 
@@ -327,11 +320,9 @@ static void print_exported(cache_job *job, const rowscan_cache_exported *exporte
     json_integer(&job->json, "bytes", exported->bytes);
     json_integer(&job->json, "damaged", exported->damaged);
     json_end(&job->json);
-  } else {
-    say_plain(stdout, job->operand);
-    printf(": %lld entries, %lld bytes; %lld damaged ones left out\n", (long long)exported->entries,
-           (long long)exported->bytes, (long long)exported->damaged);
-  }
+  } else
+    say_line("%s: %lld entries, %lld bytes; %lld damaged ones left out", job->operand, (long long)exported->entries,
+             (long long)exported->bytes, (long long)exported->damaged);
 }
 
 /* By memory, so that the file is written as all others are: an interrupt leaves nothing behind. */
@@ -372,12 +363,10 @@ static int import(cache_job *job) {
     json_integer(&job->json, "damaged", imported.damaged);
     json_integer(&job->json, "failed", imported.failed);
     json_end(&job->json);
-  } else {
-    say_plain(stdout, job->operand);
-    printf(": %lld entries: %lld added, %lld in the cache before, %lld damaged, %lld not kept\n",
-           (long long)imported.entries, (long long)imported.added, (long long)imported.present,
-           (long long)imported.damaged, (long long)imported.failed);
-  }
+  } else
+    say_line("%s: %lld entries: %lld added, %lld in the cache before, %lld damaged, %lld not kept", job->operand,
+             (long long)imported.entries, (long long)imported.added, (long long)imported.present,
+             (long long)imported.damaged, (long long)imported.failed);
   return imported.damaged || imported.failed ? EXIT_FAILED : EXIT_OK;
 }
 

@@ -99,9 +99,9 @@ static void print_row(compile_job *job, const rowscan_module_info *info) {
   if (job->as_json)
     print_json(&job->json, info);
   else
-    printf("%-8s %-7s %-12s %9d %9d %9d %9d %9zu %9zu %9.2f  %s\n", info->arch, rowscan_regime_name(info->regime),
-           info->kernel, info->registers, info->shared_bytes, info->local_bytes, info->spill_bytes, info->ptx_bytes,
-           info->cubin_bytes, info->build_ms, info->cached ? "hit" : "miss");
+    say_line("%-8s %-7s %-12s %9d %9d %9d %9d %9zu %9zu %9.2f  %s", info->arch, rowscan_regime_name(info->regime),
+             info->kernel, info->registers, info->shared_bytes, info->local_bytes, info->spill_bytes, info->ptx_bytes,
+             info->cubin_bytes, info->build_ms, info->cached ? "hit" : "miss");
   fflush(stdout);
 }
 
@@ -262,7 +262,8 @@ int command_source(int argc, char **argv) {
   rowscan_status status = ROWSCAN_OK;
   int module = 0;
   while ((status = rowscan_source(&job.spec, job.archs.name[0], module, &source)) == ROWSCAN_OK) {
-    printf("%s%s", module++ ? "\n" : "", source);
+    printf("%s", module++ ? "\n" : "");
+    say_exactly(source, true);
     rowscan_free(source);
   }
   bool all = module > 0 && status == ROWSCAN_BAD_ARGUMENT; /* there is no such module */

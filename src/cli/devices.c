@@ -35,8 +35,9 @@ static void print_row(int device, const rowscan_device_info *info) {
   char peak[32] = "";
   if (info->peak_gbs > 0)
     snprintf(peak, sizeof peak, "%.0f", info->peak_gbs);
-  printf("%6d  %-32s %-7s %5d %11.1f %9.1f %11.1f %11s\n", device, info->name, info->arch, info->multiprocessors,
-         (double)info->memory_bytes / (1 << 30), (double)info->l2_bytes / (1 << 20), info->shared_bytes / 1024.0, peak);
+  say_line("%6d  %-32s %-7s %5d %11.1f %9.1f %11.1f %11s", device, info->name, info->arch, info->multiprocessors,
+           (double)info->memory_bytes / (1 << 30), (double)info->l2_bytes / (1 << 20), info->shared_bytes / 1024.0,
+           peak);
 }
 
 static int list(int count, bool as_json) {

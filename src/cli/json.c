@@ -16,8 +16,10 @@ static void quote(FILE *file, const char *text) {
     int length = rs_utf8_bytes(at);
     if (!length)
       fputs("\\ufffd", file);
-    else if (length == 1 && *at < ' ')
+    else if (length == 1 && (*at < ' ' || *at == 0x7f))
       fprintf(file, "\\u%04x", *at);
+    else if (length == 2 && (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0) /* controls too */
+      fprintf(file, "\\u%04x", (unsigned char)at[1]);
     else
       fprintf(file, "%s%.*s", *at == '"' || *at == '\\' ? "\\" : "", length, at);
     at += length ? length : 1;

@@ -1,5 +1,5 @@
 /*
- * say.c - what the command tells on standard error
+ * say.c - what the command tells
  * SPDX-License-Identifier: MIT
  */
 #include "say.h"
@@ -33,8 +33,38 @@ static void print(FILE *file, const char *text, bool lines) {
   }
 }
 
-void say_plain(FILE *file, const char *text) {
-  print(file, text, false);
+/* The text; NULL: no memory for it. */
+__attribute__((format(printf, 1, 0))) static char *formatted(const char *format, va_list list) {
+  char *text;
+  return vasprintf(&text, format, list) < 0 ? NULL : text;
+}
+
+__attribute__((format(printf, 2, 0))) static void print_formatted(const char *end, const char *format, va_list list) {
+  char *text = formatted(format, list);
+  print(stdout, text ? text : "(out of memory)", false);
+  fputs(end, stdout);
+  free(text);
+}
+
+void say_line(const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  print_formatted("\n", format, list);
+  va_end(list);
+}
+
+void say_part(const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  print_formatted("", format, list);
+  va_end(list);
+}
+
+void say_exactly(const char *text, bool lines) {
+  if (isatty(STDOUT_FILENO))
+    print(stdout, text, lines);
+  else
+    fputs(text, stdout);
 }
 
 /* lines: of the message alone. */
@@ -52,12 +82,8 @@ static void say(const char *what, const char *message, bool lines) {
 }
 
 __attribute__((format(printf, 1, 0))) static void say_formatted(const char *format, va_list list) {
-  char *text;
-  if (vasprintf(&text, format, list) < 0) {
-    say(NULL, "out of memory for a message", false);
-    return;
-  }
-  say(text, NULL, false);
+  char *text = formatted(format, list);
+  say(text ? text : "out of memory for a message", NULL, false);
   free(text);
 }
 

@@ -1,5 +1,6 @@
 /*
- * say.h - what the command tells on standard error: messages and progress; and its exit statuses
+ * say.h - what the command tells: messages and progress on standard error, lines of text on standard output; and its
+ * exit statuses
  * SPDX-License-Identifier: MIT
  */
 #ifndef SAY_H
@@ -34,8 +35,16 @@ int say_message(const char *what, const char *message);
 /* Prints why the library's last call failed; `what` is what it was about: a file, an architecture. */
 int say_library(const char *what, rowscan_status status);
 
-/* Prints a text to a stream as it stands in messages. */
-void say_plain(FILE *file, const char *text);
+/*
+ * On standard output: a line, whose end is added, or a part of one, as they stand in messages. Names, keys and what
+ * drivers and files tell may have any bytes: all but numbers and words of the command's own goes through these, or
+ * through json.h.
+ */
+void say_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void say_part(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* What programs read: the very bytes, but where standard output is a terminal; lines: it may have several. */
+void say_exactly(const char *text, bool lines);
 
 /* "rowscan: scan: ", for a signal handler, which must not format. */
 const char *say_prefix(void);

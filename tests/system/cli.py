@@ -1411,8 +1411,15 @@ class CommandLine(Case):
         self.usage("source", "--arch", "all", "--length", "5", words=["--arch"])
         self.usage("source", "--json", "--length", "5", words=["--json"])
 
+    def read_terminal(self, end):
+        try:
+            return os.read(end, 4096)
+        except OSError:  # the other end was closed
+            return b""
+
     def test_names_do_not_control_the_terminal(self):
         """Names of files may have any bytes; in messages they are one line of text."""
+        import pty
         self.save("in.npy", np.ones(3))
         name, shown = "\x1b[31m\n\x7f\u0085\u00fc.npy", r"\x1b[31m\x0a\x7f\xc2\x85" + "\u00fc.npy"
         for args in [["scan", name, "out.npy"], ["scan", "in.npy", name + "/x"],
@@ -1435,6 +1442,23 @@ class CommandLine(Case):
         out, err = self.rowscan("cache", "info")
         self.assertIn("dir" + shown, out)
         self.assertEqual(self.rowscan("cache", "path")[0], self.path("dir" + name) + "\n")
+        self.assertEqual(json.loads(self.rowscan("cache", "path", "--json")[0])["path"], self.path("dir" + name))
+        self.assertIn(r"dir\u001b[31m\u000a\u007f\u0085ü.npy", self.rowscan("cache", "path", "--json")[0])
+        text = "// rowscan: op=Odd\n// \x1b[31m\n"
+        with open(self.path("odd.cuh"), "w") as file:
+            file.write(text)
+        source = ["source", "--length=5", "--op-file=odd.cuh"]
+        self.assertIn(text, self.rowscan(*source)[0])
+        for args, words in [(["cache", "path"], "dir" + shown), (source, text.replace("\x1b", r"\x1b"))]:
+            mine, theirs = pty.openpty()
+            process = subprocess.Popen([ROWSCAN, *args], env=self.env, cwd=self.dir, stdout=theirs)
+            os.close(theirs)
+            told = b""
+            while part := self.read_terminal(mine):
+                told += part
+            os.close(mine)
+            self.assertEqual(process.wait(), 0)
+            self.assertIn(words, told.decode().replace("\r\n", "\n"))
         self.env["ROWSCAN_LOG"] = name
         self.assertIn(shown, self.rowscan("cache", "info")[1])
 

@@ -9,10 +9,12 @@
 #include "../support/lot.h"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "cli/commands.h"
 #include "file.h"
 #include "inside.h"
 
@@ -1069,6 +1071,54 @@ START_TEST(counts_that_can_not_be_kept_are_told_all_the_same) {
 }
 END_TEST
 
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+/* What a command about a cache prints; its arguments between blanks. */
+static char *told_by(const char *dir, const char *arguments) {
+  char *file = path_of("%s/told", parent_of(dir)), *words = path_of("%s", arguments), *argument[8], *rest = NULL;
+  int count = 0;
+  for (char *word = strtok_r(words, " ", &rest); word && count < 8; word = strtok_r(NULL, " ", &rest))
+    argument[count++] = word;
+  setenv("ROWSCAN_CACHE_DIR", dir, 1);
+  fflush(stdout);
+  int before = dup(STDOUT_FILENO), to = open(file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  dup2(to, STDOUT_FILENO);
+  int status = command_cache(count, argument);
+  fflush(stdout);
+  dup2(before, STDOUT_FILENO);
+  close(before);
+  close(to);
+  ck_assert_int_eq(status, 0);
+  size_t bytes;
+  char *told = (char *)slurp(file, &bytes);
+  told[bytes] = 0;
+  return told;
+}
+
+/* Whoever may write into the cache or a pack chooses its keys, but does not control the terminal. */
+START_TEST(keys_are_shown_plainly) {
+  char *dir = fresh();
+  rs_store *store = open_at(dir);
+  ck_assert(put(store, "op=\x1b[31m\nin=\xc2\x9b[31m\nodd\x7f=\x07\n", "ptx"));
+  rs_store_close(store);
+  char *told = told_by(dir, "why --arch=sm_90 length=7"), *objects = told_by(dir, "why --arch=sm_90 length=7 --json"),
+       *listed = told_by(dir, "list --json");
+  ck_assert_msg(strstr(told, "  op         \\x1b[31m, not sum\n") &&
+                    strstr(told, "  in         \\xc2\\x9b[31m, not f32\n") &&
+                    strstr(told, "  odd\\x7f       \\x07, not (none)\n"),
+                "%s", told);
+  ck_assert_ptr_nonnull(strstr(objects, "\"\\u009b[31m\""));
+  ck_assert_ptr_nonnull(strstr(listed, "op=\\u001b[31m\\u000ain="));
+  ck_assert_ptr_nonnull(strstr(listed, "odd\\u007f=\\u0007"));
+  ck_assert_ptr_null(strpbrk(told, "\x1b\x7f\x07\x9b"));
+  ck_assert_ptr_null(strpbrk(objects, "\x1b\x7f\x07\x9b"));
+  ck_assert_ptr_null(strpbrk(listed, "\x1b\x7f\x07\x9b"));
+  free(told);
+  free(objects);
+  free(listed);
+}
+END_TEST
+
 int main(void) {
   lot_tell();
   Suite *suite = suite_create("cache");
@@ -1122,5 +1172,6 @@ int main(void) {
   tcase_add_test(counts, evictions_and_damage_are_counted);
   tcase_add_test(counts, damaged_counts_begin_anew);
   tcase_add_test(counts, counts_that_can_not_be_kept_are_told_all_the_same);
+  tcase_add_test(add_case(suite, "command"), keys_are_shown_plainly);
   return run_suite(suite);
 }
