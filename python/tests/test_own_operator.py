@@ -69,6 +69,7 @@ def test_texts_that_are_refused():
                         (WELFORD.replace("op=Welford", "op=sum"), "op=sum: the library has an operator of this name"),
                         (WELFORD.replace("op=Welford", "op=2nd"), "'op=2nd' in its first line: op is a letter or _"),
                         (WELFORD.replace("numbers=3", "numbers=5"), "numbers is 1, 2, 3 or 4"),
+                        (WELFORD + '#include "plus.h"\n', "'#include', but a text reads no files"),
                         (WELFORD.replace("types=", "type="), "there are op, numbers, types, coefficient, inputs"),
                         ("template <class A, class K> struct Other {};", "does not begin with '// rowscan:'"),
                         ("", "does not begin with '// rowscan:'")):

@@ -19,9 +19,12 @@
 #endif
 
 /* Keeps what is said of its frame from others': no part of it is put into them, or apart. */
-#if defined(__has_attribute) && __has_attribute(noipa)
+#ifdef __has_attribute
+#if __has_attribute(noipa)
 #define RS_OWN_FRAME __attribute__((noipa))
-#else
+#endif
+#endif
+#ifndef RS_OWN_FRAME
 #define RS_OWN_FRAME __attribute__((noinline))
 #endif
 
