@@ -70,9 +70,7 @@ void rs_nvrtc_close(rs_nvrtc *nvrtc); /* the library itself stays loaded */
  */
 rowscan_status rs_nvrtc_id(rs_nvrtc *nvrtc, const char **id);
 
-/*
- * Between the two a thread compiles. A process that is forked meanwhile has no compiler, for locks of NVRTC were held.
- */
+/* A thread compiles between the two. A process that is forked meanwhile has no compiler: locks of NVRTC are held. */
 void rs_nvrtc_enter(void);
 void rs_nvrtc_leave(void);
 

@@ -252,9 +252,8 @@ rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *opt
 /* What an array, or the stream, is refused for. */
 static rowscan_status refuse(const rowscan_context *context, const char *field, const void *pointer, const char *what) {
   bool fell = context->why != NULL;
-  return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p%s%s%s%s", field, pointer, what,
-                 fell ? "; engine auto chose the host, because: " : "", fell ? context->why : "",
-                 fell ? " (ROWSCAN_ENGINE_CUDA would have been an error)" : "");
+  return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p%s%s%s", field, pointer, what,
+                 fell ? "; engine auto chose the host, because: " : "", fell ? context->why : "");
 }
 
 rowscan_status rs_context_check_host(const rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows,

@@ -46,8 +46,8 @@ static inline int64_t rs_length(const rowscan_spec *spec, const rs_rows *rows) {
 }
 
 /*
- * Bytes that no array spans, which are fewer than there are addresses to count by: steps along two arrays can be added,
- * and multiplied by 2. And elements of all rows together, if there is anything to write: their bytes can be counted.
+ * What no array spans, and no scan that writes something has more of. So distances in two arrays can be added, and the
+ * bytes of all arrays together counted: products of sizes that come from checked rows do not overflow.
  */
 #define RS_MOST_BYTES (INT64_C(1) << 61)
 #define RS_MOST_ELEMENTS RS_MAX_LENGTH
