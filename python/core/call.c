@@ -262,7 +262,8 @@ static PyObject *scan_given(rowscan_op op, PyObject *const *given) {
                   .init = none_if_missing(given[INIT]),
                   .totals = Py_None,
                   .out = none_if_missing(given[OUT]),
-                  .op = op};
+                  .op = op,
+                  .autocasts = true};
   beside_mask beside;
   int totals = flag(given[TOTALS]);
   if (totals < 0 || !take_flags(&call, given) || !take_ties(&call, given[TIES]) ||

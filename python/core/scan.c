@@ -8,6 +8,7 @@
 
 #include "contexts.h"
 #include "errors.h"
+#include "torch.h"
 
 static const int64_t one = 1;
 
@@ -239,6 +240,11 @@ static rp_looked look_at_all(rp_views *v, rp_call *call, const rp_kind *kind) {
   if (!v->x.rank && !kind->torch) /* torch's results have no dimension then either, others' have one */
     return RP_DECLINED;
   call->in_type = v->x.type;
+  int autocast = call->autocasts && kind->torch ? rp_torch_autocasts(call, &v->x) : 0;
+  if (autocast < 0)
+    return RP_FAILED;
+  if (autocast)
+    call->out_type = ROWSCAN_F32;
   if (!rp_fit(v, call, kind->unsigned_sum))
     return RP_DECLINED;
   return call->further ? look_at_further(call->further, call, v, kind) : RP_SEEN;

@@ -31,6 +31,7 @@ typedef struct rp_call {
                                       ROWSCAN_MASK_NONE: one that selects, and is not floating */
   enum { RP_SCAN, RP_PREPARE, RP_SPEC } wanted;
   rp_further *further; /* NULL: nothing of it */
+  bool autocasts;      /* torch's autocast has a say in out_type, if that is ROWSCAN_TYPE_DEFAULT: see torch.h */
 } rp_call;
 
 /* Whether an operator has coefficients, which lie where others have a mask. */

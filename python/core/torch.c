@@ -13,7 +13,8 @@
  * is off. */
 static struct {
   PyObject *grad_enabled; /* torch.is_grad_enabled() */
-  PyObject *watchers;     /* a tuple of functions (): whether anything looks through the dispatcher */
+  PyObject *autocast;     /* a tuple of functions (), all of which are true where autocast is on for CUDA */
+  PyObject *watchers;     /* a tuple of such tuples: for whatever may look through the dispatcher */
   PyObject *is_neg;       /* torch.Tensor.is_neg(x) */
   PyObject *written;      /* (tensors): counts a version up */
   PyObject *forward_ad;   /* torch.autograd.forward_ad */
@@ -24,6 +25,15 @@ static struct {
 static PyObject *s_requires_grad, *s_level, *s_kept, *s_save, *s_saved;
 
 /* ---- guards ------------------------------------------------------------------------------------------------------ */
+
+/* Whether all functions () of a tuple return what is true: 1 or 0; -1 with an exception. */
+static int are_all(PyObject *functions) {
+  int is = 1;
+  Py_ssize_t count = PyTuple_Size(functions);
+  for (Py_ssize_t i = 0; i < count && is == 1; i++)
+    is = rp_truth(PyObject_CallNoArgs(PyTuple_GetItem(functions, i)));
+  return is;
+}
 
 /* A tensor with the negative bit, x.conj().imag, shows its elements with the wrong sign to all but torch. */
 static rp_guard guard_tensor(PyObject *tensor, bool *gradient) {
@@ -37,7 +47,7 @@ static rp_guard guard_tensor(PyObject *tensor, bool *gradient) {
 static rp_guard guard_thread(void) {
   Py_ssize_t count = PyTuple_Size(torch.watchers);
   for (Py_ssize_t i = 0; i < count; i++) {
-    int looks = rp_truth(PyObject_CallNoArgs(PyTuple_GetItem(torch.watchers, i)));
+    int looks = are_all(PyTuple_GetItem(torch.watchers, i));
     if (looks)
       return looks < 0 ? RP_GUARD_FAILED : RP_GUARD_OTHER;
   }
@@ -73,6 +83,12 @@ rp_guard rp_torch_guard(const rp_call *call, const rp_kind *kind) {
   if (guard != RP_GUARD_PLAIN || !(gradient || of_others))
     return guard;
   return guard_gradient(call, of_others);
+}
+
+int rp_torch_autocasts(const rp_call *call, const rp_view *x) {
+  bool casts = !call->out_type && call->out == Py_None && (call->op == ROWSCAN_SUM || call->op == ROWSCAN_PROD) &&
+               (x->type == ROWSCAN_F16 || x->type == ROWSCAN_BF16) && x->device != RP_HOST;
+  return casts ? are_all(torch.autocast) : 0;
 }
 
 bool rp_torch_written(PyObject *array) {
@@ -207,8 +223,13 @@ PyObject *rp_set_torch(PyObject *self, PyObject *dict) {
   const struct {
     const char *name;
     PyObject **to;
-  } table[] = {{"grad_enabled", &torch.grad_enabled}, {"watchers", &torch.watchers},     {"is_neg", &torch.is_neg},
-               {"written", &torch.written},           {"forward_ad", &torch.forward_ad}, {"node", &torch.node},
+  } table[] = {{"grad_enabled", &torch.grad_enabled},
+               {"autocast", &torch.autocast},
+               {"watchers", &torch.watchers},
+               {"is_neg", &torch.is_neg},
+               {"written", &torch.written},
+               {"forward_ad", &torch.forward_ad},
+               {"node", &torch.node},
                {"backward", &torch.backward}};
   if (!PyDict_Check(dict)) {
     PyErr_SetString(PyExc_TypeError, "set_torch takes a dict");

@@ -16,6 +16,11 @@ typedef enum rp_guard {
 
 rp_guard rp_torch_guard(const rp_call *call, const rp_kind *kind);
 
+/* Whether autocast makes f32 of what is asked for, as it does of torch.cumsum and cumprod: 1 or 0; -1 with an
+ * exception.
+ */
+int rp_torch_autocasts(const rp_call *call, const rp_view *x);
+
 /* The result y of a call as the output of a node of autograd's graph. Takes the reference; NULL: an exception is set.
  */
 PyObject *rp_torch_record(const rp_call *call, PyObject *y);

@@ -184,6 +184,9 @@ def _jvp(primals, tangents, **params):
         params = {**params, "mask_mode": COEFFICIENT}
     if params["op"] in (PROD, LOGSUMEXP) and params["mask_mode"] == SELECT and params["segment_mode"]:
         primals, tangents, params = _chain_of_the_rest(primals, tangents, params)
+    unused = _unused(primals, params)
+    if unused is not None:
+        primals, tangents = (_usable(unused, given, params) for given in (primals, tangents))
     ordered = (params["op"] in INDEX_OF or params["op"] in INDICES) and params["mask_mode"] == SELECT
     beside = params["segment_mode"] and not params["second"] and (params["op"] in (SUM, RECURRENCE) or ordered)
     if not beside and (params["params"] or params["second"] or _more(primals, params["has"])):
@@ -215,6 +218,39 @@ def _jvp(primals, tangents, **params):
         changes = _sum_changes(results, primals, tangents, **params)
     changes = list(changes) + [None] * (len(results) - len(changes))
     return results, [_zero(a) if b is None else b for a, b in zip(results, changes)]
+
+
+def _unused(primals, params):
+    """Flags of the elements that no result depends on: in an exclusive scan the last one of each segment, and that of
+    a row where no total is wanted. None where no derivative is multiplied by elements.
+    """
+    x, mask, _ = _operands(primals, params["has"])
+    dim, flags, mode, beside = params["dim"], params["flags"], params["mask_mode"], params["segment_mode"]
+    if not flags & EXCLUSIVE or not x.size or not (params["op"] in (PROD, LOGSUMEXP) or _weighs(mode)):
+        return None
+    if beside or mode in SEGMENTS.values():
+        segments = _more(primals, params["has"])[-1] if beside else mask
+        starts = _starts(segments, beside or mode, x.shape, dim, flags)
+    else:
+        starts = jnp.zeros(x.shape, bool)
+    reverse, end = bool(flags & REVERSE), jnp.full(_rows(x.shape, dim)[0], not params["totals"])
+    rest = _without(starts, dim, reverse, first=1)
+    return jnp.concatenate([end, rest] if reverse else [rest, end], x.ndim + dim)
+
+
+def _weighs(mask_mode):
+    """Whether elements are multiplied by a mask."""
+    return mask_mode in (MULTIPLY, COEFFICIENT)
+
+
+def _usable(unused, given, params):
+    """A scan's arrays, or their changes, with 0 in the place of elements that no result depends on."""
+    def cleared(array):
+        return array if _is_zero(array) or array.dtype == jax.dtypes.float0 else _cleared(unused, array)
+    x, mask, init = _operands(given, params["has"])
+    mask = cleared(mask) if _weighs(params["mask_mode"]) else mask
+    return [cleared(x), *([mask] if params["has"] & _MASK else []), *([init] if params["has"] & _INIT else []),
+            *_more(given, params["has"])]
 
 
 def _is_masked_recurrence(params):
@@ -306,9 +342,9 @@ def _starts(segments, mode, shape, dim, flags):
     return jnp.concatenate([told, none] if reverse else [none, told], len(shape) + dim)
 
 
-def _going_on(starts, array):
-    """One with 0 where a scan begins anew: what is there is not looked at, be it NaN."""
-    return array if starts is None else jnp.where(starts, jnp.zeros((), array.dtype), array)
+def _cleared(flags, array):
+    """One with 0 where flags are set: what is there is not looked at, be it NaN."""
+    return array if flags is None else jnp.where(flags, jnp.zeros((), array.dtype), array)
 
 
 def _masked_changes(results, primals, tangents, *, has, segment_mode, **params):
@@ -356,7 +392,7 @@ def _extreme_changes(results, primals, tangents, *, has, **params):
     if flags & INCLUDE_INITIAL:
         dy = jnp.concatenate([dy, zeros] if reverse else [zeros, dy], x.ndim + dim)
     elif flags & EXCLUSIVE:
-        dy = _going_on(starts, _before(dy, None, dim, reverse))  # nothing is before the first element of a segment
+        dy = _cleared(starts, _before(dy, None, dim, reverse))  # nothing is before the first element of a segment
     return [dy, last.reshape(dropped).astype(results[1].dtype)] if len(results) > 1 else [dy]
 
 
@@ -402,7 +438,7 @@ def _recurrence_changes(results, primals, tangents, *, has, **params):
             y = _without(y, dim, reverse, last=1)
         elif not flags & EXCLUSIVE:
             y = _before(y, init, dim, reverse)
-        moved = (_going_on(starts, dmask) * _going_on(starts, y)).astype(x.dtype)
+        moved = (_cleared(starts, dmask) * _cleared(starts, y)).astype(x.dtype)
         dx = moved if dx is None else dx + moved
     if dx is None and dinit is None:
         return [None] * len(results)
@@ -464,7 +500,7 @@ def _recurrence_transpose(changes, *given, has, dim, flags, mask_mode, acc, segm
     starts = _starts(_more(given, has)[-1], segment_mode, aval.shape, dim, flags) if segment_mode else None
     first_starts = _end(starts, dim, not reverse) if segment_mode and length else None
     if flags & EXCLUSIVE:  # where results are 0
-        dy = _going_on(starts, dy)
+        dy = _cleared(starts, dy)
     if whole or shifted:
         own = _end(dy, dim, reverse).astype(wide)
         dy, last = _without(dy, dim, reverse, last=1), own if last is None else own + last
@@ -482,7 +518,7 @@ def _recurrence_transpose(changes, *given, has, dim, flags, mask_mode, acc, segm
     if ad.is_undefined_primal(init):
         start = _end(s, dim, not reverse)
         if shifted:
-            start = _going_on(first_starts, start) * _going_on(first_starts, first.astype(both))
+            start = _cleared(first_starts, start) * _cleared(first_starts, first.astype(both))
         d[2] = start.astype(init.aval.dtype)
     return d
 
@@ -491,7 +527,7 @@ def _masked_recurrence_transpose(changes, *given, has, **params):
     """That of one without a mask, which takes nothing back to what is left out."""
     mask = _operands(given, has)[1]
     d = _recurrence_transpose(changes, *_unmasked(given, has, mask, 1), has=has, **{**params, "mask_mode": COEFFICIENT})
-    return [d[0] if d[0] is None else _going_on(mask == 0, d[0]), *d[1:], None]
+    return [d[0] if d[0] is None else _cleared(mask == 0, d[0]), *d[1:], None]
 
 
 def _transpose(changes, *given, **params):
@@ -519,7 +555,7 @@ def _masked_transpose(changes, *given, has, dim, flags, mask_mode, segment_mode,
     d = _segments_transpose(changes, x, starts, *([init] if has & _INIT else []), has=has, dim=dim, flags=flags,
                             mask_mode=_start_mode(flags), **params)
     if d[0] is not None:
-        d[0] = d[0] * mask.astype(d[0].dtype) if mask_mode == MULTIPLY else _going_on(mask == 0, d[0])
+        d[0] = d[0] * mask.astype(d[0].dtype) if mask_mode == MULTIPLY else _cleared(mask == 0, d[0])
     return d + [None] * (len(given) - len(d))
 
 

@@ -5,6 +5,7 @@ SPDX-License-Identifier: MIT
 The quick way in C is for plain tensors of which nothing but the numbers matters, and for the gradient of their sums.
 All else are operators that torch knows: _torch_operators.py. What looks through torch's dispatcher sees those.
 """
+import functools
 import warnings
 
 import torch
@@ -16,12 +17,17 @@ from . import _core, _torch_operators as operators
 from ._after import after_import
 from ._call import Library, serve
 from ._torch_operators import DTYPES, TYPES, X
-from ._types import DEFAULT, EXCLUSIVE, FUNCTIONS, NUMBERS, REVERSE, SEGMENTS, SUM, accumulator
+from ._types import DEFAULT, EXCLUSIVE, FUNCTIONS, NUMBERS, PROD, REVERSE, SEGMENTS, SUM, accumulator
 
-# Whether anything looks through the dispatcher: modes (of FakeTensorMode, make_fx, ...), transforms of torch.func, a
-# trace (torch.jit.trace, ONNX's exporter, TensorBoard's graphs), a profiler.
-_WATCHERS = (torch._C._len_torch_dispatch_stack, torch._C._are_functorch_transforms_active, torch._C._is_tracing,
-             torch.autograd._profiler_enabled)
+# What may look through the dispatcher: modes (FakeTensorMode, make_fx, ...), also those before autograd, transforms of
+# torch.func, a trace (torch.jit.trace, ONNX's exporter, TensorBoard's graphs), a profiler. Each does where all its
+# functions say so, the quick ones first.
+_WATCHERS = ((torch._C._len_torch_dispatch_stack,),
+             (torch._C._len_torch_function_stack, functools.partial(torch._C._dispatch_tls_is_dispatch_key_included,
+                                                                    torch._C.DispatchKey.PreDispatch)),
+             (torch._C._are_functorch_transforms_active,), (torch._C._is_tracing,),
+             (torch.autograd._profiler_enabled,))
+_AUTOCAST = torch._C._is_any_autocast_enabled, torch.is_autocast_enabled
 _dynamo = torch.compiler.is_dynamo_compiling
 
 
@@ -42,11 +48,16 @@ class _Torch(Library):
 
     scan, gae, discounted_returns = map(_quiet_in_traces, (Library.scan, Library.gae, Library.discounted_returns))
 
+    def settle(self, op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, *rest):
+        if dtype is None and out is None and _autocasts(op, x):
+            dtype = torch.float32
+        return super().settle(op, x, dim, flags, mask, mask_mode, init, totals, dtype, acc, out, *rest)
+
     def array(self, x, what="x"):
         if not isinstance(x, torch.Tensor):
-            raise TypeError(f"{what} is a {type(x).__module__}.{type(x).__qualname__}, not a torch.Tensor" + (
-                ", and has no dtype yet: make_fx traces scans, and torch.fx.symbolic_trace functions that torch.fx.wrap "
-                "is told of" if isinstance(x, torch.fx.Proxy) else ""))
+            way_out = ": make_fx traces scans, and symbolic_trace those in functions that torch.fx.wrap is told of"
+            raise TypeError(f"{what} is a {type(x).__module__}.{type(x).__qualname__}, not a torch.Tensor"
+                            f"{way_out if isinstance(x, torch.fx.Proxy) else ''}")
         if x.layout is not torch.strided:
             raise TypeError(f"{what} is a tensor of layout {x.layout}, not torch.strided")
         return x
@@ -134,7 +145,7 @@ class _Torch(Library):
 
     def run_into(self, s, arguments):
         self.refuse_gradient(s)
-        if not _dynamo() and operators.transform() is not None:  # of torch.func, which transforms no operators that write
+        if not _dynamo() and operators.transform() is not None:  # for which operators that write have no rules
             made = operators.dispatched(*arguments, s.totals or 0)
             y, totals = made if s.totals else (made, None)
             s.out.copy_(y)
@@ -144,8 +155,14 @@ class _Torch(Library):
         return (s.out, totals.squeeze(s.dim)) if s.totals else s.out
 
 
+def _autocasts(op, x):
+    """Whether autocast makes f32 of a scan, as it does of torch.cumsum and cumprod, and of no other."""
+    return (op in (SUM, PROD) and isinstance(x, torch.Tensor) and x.device.type == "cuda"
+            and x.dtype in (torch.float16, torch.bfloat16) and torch.is_autocast_enabled("cuda"))
+
+
 def _is_watched():
-    return any(looks() for looks in _WATCHERS)
+    return any(all(looks() for looks in watcher) for watcher in _WATCHERS)
 
 
 def _is_seen(x):
@@ -190,9 +207,9 @@ def _node_backward(kept, mask, g):
 
 
 def _make_known():
-    _core.set_torch({"grad_enabled": torch.is_grad_enabled, "watchers": _WATCHERS, "is_neg": torch.Tensor.is_neg,
-                     "written": torch._C._increment_version, "forward_ad": torch.autograd.forward_ad,
-                     "node": _make_node, "backward": _node_backward})
+    _core.set_torch({"grad_enabled": torch.is_grad_enabled, "watchers": _WATCHERS, "autocast": _AUTOCAST,
+                     "is_neg": torch.Tensor.is_neg, "written": torch._C._increment_version,
+                     "forward_ad": torch.autograd.forward_ad, "node": _make_node, "backward": _node_backward})
     exchange = type(getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)).__name__ == "PyCapsule"
     stream = None if exchange else getattr(torch._C, "_cuda_getCurrentRawStream", None)
     for kind in operators.PLAIN:
