@@ -165,9 +165,14 @@ CONDITIONS = [("mask",), ("heads",), ("tails",), ("mask", "heads"), ("mask", "ke
 def conditional(name, words):
     """A scan by a tensor of conditions, of which the last is in the place of keys where they are among those."""
     def f(x, c):
-        given = {word: c != 0 if word == "keys" else c for word in words}
-        return SCANS[name](x, -1, **given)
+        return SCANS[name](x, -1, **given_as(words, c))
     return f
+
+
+def given_as(words, c):
+    """The arguments of these names, of which a mask that may be floating says that it selects."""
+    given = {word: c != 0 if word == "keys" else c for word in words}
+    return {**given, "mask_mode": "select"} if "mask" in words else given
 
 
 def conditions(dtype=torch.float32):
@@ -194,7 +199,7 @@ def test_conditions_have_no_gradient(name, words):
     assert none is None and torch.equal(d, gradient(want, b, g))
     assert not f(x, its).requires_grad
     out = torch.empty_like(x)
-    assert SCANS[name](x, -1, **{word: its if word != "keys" else c != 0 for word in words}, out=out) is out
+    assert SCANS[name](x, -1, **given_as(words, its), out=out) is out
     assert torch.equal(out, want)
 
 
