@@ -317,7 +317,7 @@ static void refused(rowscan_args args, rowscan_status status, const char *field)
 }
 
 START_TEST(what_cannot_be_measured) {
-  int64_t beyond[] = {INT64_MAX / 4, 1}, far[] = {INT64_C(1) << 58, 1}, huge[] = {INT64_C(1) << 40, 1};
+  int64_t beyond[] = {INT64_MAX / 4, 1}, far[] = {INT64_C(1) << 57, 1}, huge[] = {INT64_C(1) << 40, 1};
   refused((rowscan_args){.rows = 0}, ROWSCAN_BAD_ARGUMENT, "'rows'");
   refused((rowscan_args){.rows = -1}, ROWSCAN_BAD_ARGUMENT, "'rows'");
   refused((rowscan_args){.rows = INT64_MAX / 2}, ROWSCAN_OUT_OF_MEMORY, "rows");
