@@ -323,7 +323,7 @@ const char rp_scan_doc[] =
     "    Those of cumsum, cumprod, cummax, cummin, logcumsumexp and linear_recurrence. There is none of other\n"
     "    operators, and of indices none that could be wanted. With more, params or second, and of products with\n"
     "    heads, tails or keys beside a mask that multiplies, Unsupported is raised where one is wanted, and in torch\n"
-    "    where one of torch.func's transforms is at work.\n";
+    "    inside of torch.func.grad and other transforms that want one.\n";
 
 const char rp_devices_doc[] =
     "devices()\n--\n\n"

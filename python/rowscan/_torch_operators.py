@@ -835,7 +835,7 @@ def composite_further(x, dim, op, flags, out_type, acc, mask_mode, mask, init, m
     ordered = (op in INDEX_OF or op in INDICES) and mask_mode == SELECT and segment_mode
     if not (op in (SUM, RECURRENCE) or chained or ordered) or second_type:
         raise Unsupported(f"a scan of operator {OP_NAMES[op]} with more, params, second, or segments beside a mask "
-                          "has no gradient here, and none of torch.func's transforms")
+                          "has no gradient here, and no transform of torch.func's that wants one")
     if op == RECURRENCE and mask_mode == SELECT:
         left_out = mask == 0
         x, mask, mask_mode = x.masked_fill(left_out, 0), more[0].masked_fill(left_out, 1), COEFFICIENT

@@ -345,10 +345,20 @@ def test_errors(call, kind, text):
         call(torch.ones(2, 3))
 
 
-def test_overlap_is_told():
+@pytest.mark.parametrize("options", [{}, {"init": 1.}, {"totals": True}, {"acc": "fixed:10"}], ids=str)
+def test_overlap_is_told(options):
     x = torch.ones(10)
     with pytest.raises(rowscan.BadArgument):
-        rowscan.cumsum(x[:8], 0, out=x[1:9])
+        rowscan.cumsum(x[:8], 0, out=x[1:9], **options)
+
+
+def test_refusals_with_outputs_are_those_without():
+    x, y = torch.ones(5), torch.empty(5)
+    for out in (None, y):
+        with pytest.raises(rowscan.BadArgument, match="fixed"):
+            rowscan.cumprod(x, 0, acc="fixed:10", out=out)
+    with pytest.raises(rowscan.Unsupported):
+        rowscan.logcumsumexp(x, 0, acc="f64", heads=x > 0, init=1., out=y)
 
 
 # ---- ahead of need ---------------------------------------------------------------------------------------------------

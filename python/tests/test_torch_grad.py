@@ -12,7 +12,7 @@ pytest.importorskip("hypothesis")
 from hypothesis import given, strategies as st
 
 import rowscan
-from torch_cases import DEVICES, FLOATING, VIEWS, expected, numbers
+from torch_cases import DEVICES, FLOATING, VIEWS, expected, numbers, results
 from torch.autograd import gradcheck, gradgradcheck
 
 FLAGS = [dict(reverse=r, exclusive=e) for r, e in itertools.product((False, True), repeat=2)]
@@ -251,6 +251,60 @@ def test_conditions_of_other_scans():
     assert gradient(y, init, torch.ones(4)).item() == 2
     y = rowscan.scan(torch.ones(3), 0, "extended_prod", mask=torch.ones(3, requires_grad=True), mask_mode="select")
     assert y.tolist() == [1, 1, 1] and not y.requires_grad
+
+
+# ---- elements that no result depends on ------------------------------------------------------------------------------
+
+def weighed(function):
+    return lambda x, w, **options: function(x, 1, mask=w, mask_mode="multiply", **options)
+
+
+PRODUCTS = {"cumprod": lambda x, w, **o: rowscan.cumprod(x, 1, **o), "cumprod, weighed": weighed(rowscan.cumprod),
+            "cumsum, weighed": weighed(rowscan.cumsum),
+            "logcumsumexp": lambda x, w, **o: rowscan.logcumsumexp(x, 1, **o),
+            "linear_recurrence": lambda x, w, **o: rowscan.linear_recurrence(x, w, 1, **o),
+            "cummax": lambda x, w, **o: rowscan.cummax(x, 1, **o)}
+SEGMENTED = {"row": {}, "keys": {"keys": [4, 4, 4, 2, 2]}, "heads": {"heads": [0, 0, 0, 1, 0]},
+             "tails": {"tails": [0, 0, 1, 0, 0]}, "mask": {"mask": [1, 0, 1, 1, 1]},
+             "mask and keys": {"mask": [1, 0, 1, 1, 1], "keys": [4, 4, 4, 2, 2]}}
+
+
+def all_gradients(f, x, w, w_moves):
+    """Gradients, those of them, and changes."""
+    moving = [x.clone().requires_grad_(), w.clone().requires_grad_(w_moves)]
+    wanted = moving[:1 + w_moves]
+    y = results(f(*moving))
+    first = torch.autograd.grad(sum((a * a).sum() for a in y), wanted, create_graph=True, allow_unused=True)
+    first = [d for d in first if d is not None]
+    total = sum((d * d).sum() for d in first)
+    second = torch.autograd.grad(total, wanted, allow_unused=True) if total.requires_grad else ()
+    changes = results(torch.func.jvp(f, (x, w), (torch.ones_like(x), torch.ones_like(w)))[1])
+    return [*first, *(d for d in second if d is not None)], changes
+
+
+@on_devices
+@pytest.mark.parametrize("totals", [False, True], ids=["", "totals"])
+@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
+@pytest.mark.parametrize("beside", SEGMENTED)
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_gradients_do_not_depend_on_what_no_result_does(device, name, beside, reverse, totals):
+    """The last element of an exclusive scan, and of each segment, may be anything."""
+    if "weighed" in name and ("mask" in beside or beside != "row" and name != "cumsum, weighed"):
+        pytest.skip("two masks, or no such gradient")
+    options = {word: torch.tensor([flags], dtype=torch.int32 if word == "keys" else torch.bool, device=device)
+               for word, flags in SEGMENTED[beside].items()}
+    f = lambda x, w: PRODUCTS[name](x, w, exclusive=True, reverse=reverse, totals=totals, **options)
+    x, w = (leaf(2, 5, device=device, dtype=torch.float32, seed=n).detach() for n in range(2))
+    ends = [0, 3] if reverse else [4, 2]  # of the row, and of the first segment
+    unused = ends[:1 - totals] if beside in ("row", "mask") else ends[totals:]
+    at = torch.tensor(unused, dtype=torch.int64, device=device)
+    for w_moves in (False, True):
+        want, want_changes = all_gradients(f, x, w, w_moves)
+        for bad in (torch.inf, torch.nan):
+            got, changes = all_gradients(f, *(tensor.index_fill(1, at, bad) for tensor in (x, w)), w_moves)
+            assert not any(d[:, unused].any() for d in got)
+            for a, b in zip([*got, *changes], [*want, *want_changes], strict=True):
+                torch.testing.assert_close(a, b, rtol=0, atol=0)
 
 
 # ---- what autograd offers --------------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ for equality.
 import torch
 from hypothesis import strategies as st
 
+import rowscan
+
 DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
 FLOATING = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 INTEGERS = [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.bool]
@@ -30,6 +32,55 @@ VIEWS = {"itself": lambda x: x,
          "the rest": lambda x: x[1:] if x.dim() else x,
          "repeated": lambda x: x.unsqueeze(0).expand(3, *x.shape),
          "overlapping": lambda x: x.unfold(-1, 2, 1) if x.dim() and x.shape[-1] > 1 else x}
+
+
+# All functions, of x and of flags beside it, in two dimensions: those with gradients, and others.
+SMOOTH = {
+    "cumsum": lambda x, m: rowscan.cumsum(x, -1),
+    "cumsum, masked": lambda x, m: rowscan.cumsum(x, 1, mask=m, reverse=True),
+    "cumsum, by keys": lambda x, m: rowscan.cumsum(x, 1, keys=m),
+    "cumsum, weighed": lambda x, m: rowscan.cumsum(x, 1, mask=x * m, mask_mode="multiply", exclusive=True),
+    "cumsum, init": lambda x, m: rowscan.cumsum(x, 1, init=x[:, :1], totals=True),
+    "cumsum, omit_nan": lambda x, m: rowscan.cumsum(x / x, 1, omit_nan=True, init=1.),
+    "cumsum, all": lambda x, m: rowscan.cumsum(x, 0, mask=m[:1], heads=m, totals=True),
+    "cumsum, fixed": lambda x, m: rowscan.cumsum(x, 1, acc="fixed:20"),
+    "cumulative_sum": lambda x, m: rowscan.cumulative_sum(x, axis=1, include_initial=True),
+    "cumprod": lambda x, m: rowscan.cumprod(x, 1, exclusive=True),
+    "cumprod, by heads": lambda x, m: rowscan.cumprod(x, 1, heads=m),
+    "cummax": lambda x, m: rowscan.cummax(x, 1),
+    "cummin, indices": lambda x, m: rowscan.cummin(x, 1, indices=True),
+    "logcumsumexp": lambda x, m: rowscan.logcumsumexp(x, 1, mask=m),
+    "linear_recurrence": lambda x, m: rowscan.linear_recurrence(x, 0.5, 1, mask=m),
+    "linear_recurrence, all": lambda x, m: rowscan.linear_recurrence(x, x / 4, 1, tails=m, init=x[:, :1], totals=True),
+    "discounted_returns": lambda x, m: rowscan.discounted_returns(x, 0.5, done=m, dim=1),
+    "gae": lambda x, m: rowscan.gae(x[:, 1:], x, 0.5, 0.5, dim=1),
+    "gae, done": lambda x, m: rowscan.gae(x, x, 0.5, 0.5, next_values=2 * x, terminated=m, done=m, dim=1),
+}
+OTHERS = {
+    "argmax": lambda x, m: rowscan.scan(x, 1, "argmax", mask=m),
+    "argmin, second": lambda x, m: rowscan.scan(x, 1, "argmin", second=True),
+    "xor": lambda x, m: rowscan.scan(m, 1, "xor"),
+    "keys of 64 bits": lambda x, m: rowscan.cumsum(x.double(), 1, keys=m.long()),
+    "dtype": lambda x, m: rowscan.cumsum(x, 1, dtype=torch.int32),
+    "out": lambda x, m: rowscan.cumsum(x, 1, out=torch.empty_like(x)),
+    "out, totals": lambda x, m: rowscan.cumsum(x, 1, init=1., totals=True, out=torch.empty_like(x)),
+    "out, by heads beside a mask": lambda x, m: rowscan.cumsum(x, 1, mask=m, heads=m, out=torch.empty_like(x)),
+}
+
+
+def given(rows=3, length=5, seed=0):
+    """What those take."""
+    return numbers((rows, length), torch.float32, seed), numbers((rows, length), torch.bool, seed + 1)
+
+
+def results(made):
+    return made if isinstance(made, tuple) else (made,)
+
+
+def assert_same(got, want):
+    for a, b in zip(results(got), results(want), strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        torch.testing.assert_close(a, b, equal_nan=True)
 
 
 @st.composite
