@@ -13,7 +13,6 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$engine" --specs >"$work/specs.txt"
 
-# A cache for this pack alone, without the packs that came with rowscan: all kernels go into the export, and no others.
-export ROWSCAN_CACHE_DIR="$work/cache" ROWSCAN_CACHE_PACKS=off
+export ROWSCAN_CACHE_DIR="$work/cache" # for this pack alone
 rowscan warm --quiet --arch "$ARCHS" "$work/specs.txt"
-rowscan cache export --no-ptx "$pack"
+rowscan cache export --no-ptx --arch "$ARCHS" "$pack"
