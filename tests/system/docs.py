@@ -304,7 +304,7 @@ def check_examples():
 
 def check_installed(folder):
     """Whoever has no source tree has the pages, where README.md's links lead."""
-    home = next(folder.rglob("docs/README.md")).parents[1]
+    home = next(folder.rglob("NEWS")).parent
     missing = [name for name in (str(page.relative_to(ROOT)) for page in PAGES if page != TOUR)
                if not (home / name).exists()]
     if missing:
