@@ -11,6 +11,9 @@ import zlib
 
 import pytest
 
+# JAX would take three quarters of a GPU's memory for each process of pytest-xdist.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+
 try:
     from hypothesis import HealthCheck, settings
 except ImportError:  # tests that need it are skipped
