@@ -136,8 +136,9 @@ typedef enum rowscan_engine {
  *   - Sums of numbers >= 0 may step down by an ulp or two from one element to the next. With ROWSCAN_FIXED(k) none
  *     does.
  *   - A block of elements may overflow where a loop does not. A block of a product that overflows before it meets a
- *     zero gives inf * 0, NaN, where a loop gives 0. The sum of -3e38, 0, 3e38, 3e38 in f32 is inf. acc_type f64 avoids
- *     both for f32 and narrower types; EXTENDED_PROD avoids it for products; else scale the input.
+ *     zero gives inf * 0, NaN, where a loop gives 0. The sum of -3e38, 0, 3e38, 3e38 in f32 is inf, where a loop
+ *     gives 3e38. acc_type f64 avoids both for f32 and narrower types; EXTENDED_PROD avoids it for products; else scale
+ *     the input.
  */
 typedef enum rowscan_op {
   ROWSCAN_SUM = 0,  /* y + x, from +0 */
@@ -883,8 +884,8 @@ ROWSCAN_API void rowscan_free(void *memory);
 typedef struct rowscan_input {
   const void *data;        /* element [0, ..., 0] */
   rowscan_type type;       /* AN INPUT WITHOUT A TYPE IS F32, WHATEVER IT CONTAINS; if the output has another floating
-                              type, that is BAD_ARGUMENT. Other arrays have the defaults of rowscan_spec;
-                              of init, the accumulator's type */
+                              type, that is BAD_ARGUMENT. Other arrays have the defaults of rowscan_spec, and
+                              init the accumulator's type */
   const int64_t *strides;  /* [rank], in elements; NULL: dense in C order */
   const void *reserved[2]; /* must be NULL */
 } rowscan_input;
@@ -892,7 +893,8 @@ typedef struct rowscan_input {
 /* An array that is written. */
 typedef struct rowscan_output {
   void *data;              /* element [0, ..., 0] */
-  rowscan_type type;       /* default: as out_type of rowscan_spec; of totals, the accumulator's type */
+  rowscan_type type;       /* default: of output, as out_type of rowscan_spec; of second, the input's type; of
+                              totals, the accumulator's type */
   const int64_t *strides;  /* [rank], in elements; NULL: dense in C order */
   const void *reserved[2]; /* must be NULL */
 } rowscan_output;
@@ -936,7 +938,7 @@ typedef struct rowscan_problem {
    * slower for the same bytes. rowscan_carry, and forcing ROWSCAN_REGIME_COLUMN, are UNSUPPORTED. */
   rowscan_input more[4];
   rowscan_output second;  /* second output, of `shape` with ROWSCAN_INCLUDE_INITIAL too. ARGMAX, ARGMIN: the elements at
-                             the  indices; GAE: returns. Default: not written */
+                             the indices; GAE: returns. Default: not written */
   rowscan_input segments; /* flags or keys, of `shape`; required if segment_mode is set */
   rowscan_mask_mode segment_mode; /* HEADS, TAILS or KEYS: segments, also beside a mask or coefficients. Without these
                                      it is the same as mask_mode; default: none */
