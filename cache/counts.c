@@ -18,7 +18,7 @@
 
 enum { LOCK_MILLISECONDS = 500 };
 
-static const char file_name[] = "counts", file_key[] = "counts=1\n";
+static const char counts_name[] = "counts", counts_key[] = "counts=1\n";
 
 static const char *const names[RS_COUNTS] = {
 #define X(name) #name,
@@ -49,20 +49,20 @@ static void parse(const char *text, rs_store_counts *counts) {
 }
 
 /* False: it can't be read, which says nothing of it, and errno says why. */
-static bool read_file(const rs_store *store, rs_store_counts *counts) {
+static bool read_counts_file(const rs_store *store, rs_store_counts *counts) {
   const char *damage = NULL;
   rs_loaded loaded;
   *counts = (rs_store_counts){{0}};
-  if (rs_load(store->dir, file_name, RS_STORE_PARTS, &loaded, &damage)) {
-    if (strcmp(loaded.texts.key, file_key) == 0)
+  if (rs_load(store->dir, counts_name, RS_STORE_PARTS, &loaded, &damage)) {
+    if (strcmp(loaded.texts.key, counts_key) == 0)
       parse(loaded.texts.part[0].data, counts);
     free(loaded.memory);
   } else if (loaded.error) {
-    rs_tell_unread(store, file_name, &loaded);
+    rs_tell_unread(store, counts_name, &loaded);
     errno = loaded.error;
     return false;
   } else if (damage)
-    rs_log_line(&store->options.log, ROWSCAN_LOG_DEBUG, "%s/%s is not used: %s", store->path, file_name, damage);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_DEBUG, "%s/%s is not used: %s", store->path, counts_name, damage);
   return true;
 }
 
@@ -72,14 +72,14 @@ static unsigned char *encode(const rs_store_counts *counts, size_t *bytes) {
   int length = 0;
   for (int i = 0; i < RS_COUNTS; i++)
     length += snprintf(text + length, sizeof text - (size_t)length, "%s=%019lld\n", names[i], (long long)counts->of[i]);
-  return rs_entry_encode(file_key, (rs_part[RS_STORE_PARTS]){{text, (size_t)length}}, bytes);
+  return rs_entry_encode(counts_key, (rs_part[RS_STORE_PARTS]){{text, (size_t)length}}, bytes);
 }
 
 static bool write_file(const rs_store *store, const rs_store_counts *counts) {
   struct stat status;
   size_t count;
   unsigned char *bytes = encode(counts, &count);
-  int fd = bytes ? rs_file_open(store->dir, file_name, O_WRONLY | O_CREAT, &status, NULL) : -1;
+  int fd = bytes ? rs_file_open(store->dir, counts_name, O_WRONLY | O_CREAT, &status, NULL) : -1;
   bool written =
       fd >= 0 && rs_file_write(fd, bytes, count) && (status.st_size <= (off_t)count || rs_file_resize(fd, count));
   if (fd >= 0)
@@ -96,9 +96,9 @@ void rs_counts_save(rs_store *store) {
     any |= atomic_load(&store->counts[i]) - atomic_load(&store->saved[i]);
   if (store->dir < 0 || !any)
     return;
-  rs_store_lock lock = rs_store_acquire(store, file_key, LOCK_MILLISECONDS);
+  rs_store_lock lock = rs_store_acquire(store, counts_key, LOCK_MILLISECONDS);
   rs_store_counts all;
-  bool known = read_file(store, &all);           /* else what it has is not to be lost */
+  bool known = read_counts_file(store, &all);    /* else what it has is not to be lost */
   for (int i = 0; known && i < RS_COUNTS; i++) { /* each is saved once, whichever thread is first */
     int64_t now = atomic_load(&store->counts[i]);
     more[i] = now - atomic_exchange(&store->saved[i], now);
@@ -113,10 +113,10 @@ void rs_counts_save(rs_store *store) {
 bool rs_store_counted(rs_store *store, rs_store_counts *mine, rs_store_counts *all) {
   rs_store_counts file = {{0}};
   bool known = true;
-  bool any = all && store->dir >= 0 && faccessat(store->dir, file_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+  bool any = all && store->dir >= 0 && faccessat(store->dir, counts_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
   if (any) { /* else a lock would be all that there is: looking leaves a directory as it is */
-    rs_store_lock lock = rs_store_acquire(store, file_key, LOCK_MILLISECONDS);
-    known = read_file(store, &file);
+    rs_store_lock lock = rs_store_acquire(store, counts_key, LOCK_MILLISECONDS);
+    known = read_counts_file(store, &file);
     int error = errno;
     rs_store_release(lock);
     errno = error;

@@ -19,11 +19,11 @@ enum {
   MOST_LINE = 256
 };
 
-static const char file_name[] = "endings";
+static const char endings_name[] = "endings";
 
 char *rs_endings_read(const rs_store *store) {
   struct stat status;
-  int fd = store->dir < 0 ? -1 : rs_file_open(store->dir, file_name, O_RDONLY, &status, NULL);
+  int fd = store->dir < 0 ? -1 : rs_file_open(store->dir, endings_name, O_RDONLY, &status, NULL);
   size_t bytes = fd < 0 ? 0 : status.st_size < MOST_BYTES ? (size_t)status.st_size : MOST_BYTES;
   char *text = calloc(1, bytes + 1);
   if (text && (!rs_file_read(fd, text, bytes) || memchr(text, 0, bytes)))
@@ -54,9 +54,9 @@ static bool has_line(const char *text, const char *line, size_t length) {
   return false;
 }
 
-static void append(const rs_store *store, const char *line, size_t length, bool anew) {
+static void append_line(const rs_store *store, const char *line, size_t length, bool anew) {
   struct stat status;
-  int fd = rs_file_open(store->dir, file_name, O_WRONLY | O_APPEND | O_CREAT, &status, NULL);
+  int fd = rs_file_open(store->dir, endings_name, O_WRONLY | O_APPEND | O_CREAT, &status, NULL);
   if (fd < 0)
     return;
   anew = anew || status.st_size > MOST_BYTES - (off_t)length;
@@ -72,6 +72,6 @@ void rs_endings_note(const rs_store *store, const char *key) {
     return;
   char *text = rs_endings_read(store);
   if (text && !has_line(text, line, length))
-    append(store, line, length, !*text); /* lines behind what can't be read would not be found */
+    append_line(store, line, length, !*text); /* lines behind what can't be read would not be found */
   free(text);
 }

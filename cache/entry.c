@@ -13,10 +13,10 @@
 #include <xxhash.h>
 
 /* A byte that is not ASCII, a CR LF and a ^Z: what changes line ends or strips bits on its way can't go unseen. */
-static const unsigned char magic[8] = {0x89, 'r', 's', 'c', '\r', '\n', 0x1a, '\n'};
+static const unsigned char entry_magic[8] = {0x89, 'r', 's', 'c', '\r', '\n', 0x1a, '\n'};
 
 /* Offsets in the header. */
-enum { AT_VERSION = sizeof magic, AT_KEY = AT_VERSION + 4, AT_PARTS = AT_KEY + 4 };
+enum { AT_VERSION = sizeof entry_magic, AT_KEY = AT_VERSION + 4, AT_PARTS = AT_KEY + 4 };
 
 static uint32_t get_u32(const unsigned char *from) {
   return (uint32_t)rs_get_number(from, 4);
@@ -68,7 +68,7 @@ size_t rs_entry_stem(const char *key) {
   return length;
 }
 
-static unsigned char *append(unsigned char *to, const void *text, size_t bytes) {
+static unsigned char *append_padded(unsigned char *to, const void *text, size_t bytes) {
   if (bytes)
     memcpy(to, text, bytes);
   return to + room(bytes);
@@ -91,13 +91,13 @@ unsigned char *rs_entry_encode(const char *key, const rs_part parts[RS_STORE_PAR
   unsigned char *file = !total || total > SIZE_MAX ? NULL : calloc(1, (size_t)total);
   if (!file)
     return NULL;
-  memcpy(file, magic, sizeof magic);
+  memcpy(file, entry_magic, sizeof entry_magic);
   rs_put_number(file + AT_VERSION, RS_ENTRY_VERSION, 4);
   rs_put_number(file + AT_KEY, key_bytes, 4);
-  unsigned char *end = append(file + RS_ENTRY_HEADER, key, key_bytes);
+  unsigned char *end = append_padded(file + RS_ENTRY_HEADER, key, key_bytes);
   for (int i = 0; i < RS_STORE_PARTS; i++) {
     rs_put_number(file + AT_PARTS + 4 * i, parts[i].bytes, 4);
-    end = append(end, parts[i].data, parts[i].bytes);
+    end = append_padded(end, parts[i].data, parts[i].bytes);
   }
   rs_entry_digest(file, (size_t)(end - file), end);
   *bytes = (size_t)total;
@@ -105,7 +105,7 @@ unsigned char *rs_entry_encode(const char *key, const rs_part parts[RS_STORE_PAR
 }
 
 const char *rs_entry_check_header(const unsigned char header[RS_ENTRY_HEADER], uint64_t file_bytes) {
-  if (memcmp(header, magic, sizeof magic) != 0)
+  if (memcmp(header, entry_magic, sizeof entry_magic) != 0)
     return "not an entry of rowscan";
   if (get_u32(header + AT_VERSION) != RS_ENTRY_VERSION)
     return "of another format version";
@@ -129,7 +129,7 @@ static bool is_padded(const unsigned char *text, size_t bytes) {
 }
 
 static const char digest_differs[] = "its digest differs", not_padded[] = "a part is not followed by zeros";
-static const char unread[] = "can't be read", too_large[] = "too large for the memory left";
+const char rs_entry_unread[] = "can't be read", rs_entry_too_large[] = "too large for the memory left";
 
 /* Of a file with a right digest, but for the part `without`, which is not there. */
 static const char *find_texts(const unsigned char *file, int without, rs_decoded *decoded) {
@@ -192,7 +192,7 @@ static const char *pass(const cut *file, rs_entry_reader *read, void *user, unsi
   for (size_t left = file->passed; left > 0; left -= bytes) {
     bytes = left < most ? left : most;
     if (!read(user, through, bytes))
-      return unread;
+      return rs_entry_unread;
     XXH3_128bits_update(state, through, bytes);
   }
   for (size_t i = 1; i <= file->padding; i++) /* the last bytes: these are as many at least */
@@ -201,18 +201,18 @@ static const char *pass(const cut *file, rs_entry_reader *read, void *user, unsi
   return NULL;
 }
 
-static const char *read_all(const cut *file, rs_entry_reader *read, void *user, unsigned char *to) {
+static const char *read_checked(const cut *file, rs_entry_reader *read, void *user, unsigned char *to) {
   XXH3_state_t state;
   unsigned char expected[RS_ENTRY_DIGEST], *after = to + file->before;
   if (!read(user, to + RS_ENTRY_HEADER, file->before - RS_ENTRY_HEADER))
-    return unread;
+    return rs_entry_unread;
   XXH3_128bits_reset(&state);
   XXH3_128bits_update(&state, to, file->before);
   const char *damage = pass(file, read, user, after, &state);
   if (damage && damage != not_padded)
     return damage;
   if (!read(user, after, file->after))
-    return unread;
+    return rs_entry_unread;
   XXH3_128bits_update(&state, after, file->after - RS_ENTRY_DIGEST);
   put_digest(XXH3_128bits_digest(&state), expected);
   return memcmp(after + file->after - RS_ENTRY_DIGEST, expected, sizeof expected) != 0 ? digest_differs : damage;
@@ -224,10 +224,10 @@ const char *rs_entry_read(const unsigned char header[RS_ENTRY_HEADER], int witho
   unsigned char *to = cut_file(header, without, &file) ? malloc(file.before + file.after) : NULL;
   if (!to) {
     errno = ENOMEM;
-    return too_large;
+    return rs_entry_too_large;
   }
   memcpy(to, header, RS_ENTRY_HEADER);
-  const char *damage = read_all(&file, read, user, to);
+  const char *damage = read_checked(&file, read, user, to);
   if (!damage)
     damage = find_texts(to, without, decoded);
   int error = errno; /* of `read` */
@@ -235,7 +235,7 @@ const char *rs_entry_read(const unsigned char header[RS_ENTRY_HEADER], int witho
     free(to);
   else
     *memory = to;
-  errno = damage == unread || damage == too_large ? error : 0;
+  errno = damage == rs_entry_unread || damage == rs_entry_too_large ? error : 0;
   return damage;
 }
 
@@ -245,11 +245,11 @@ static const char *digest_rest(uint64_t bytes, rs_entry_reader *read, void *user
   for (size_t more = 0; bytes > 0; bytes -= more) {
     more = bytes < PASSING ? (size_t)bytes : PASSING;
     if (!read(user, piece, more))
-      return unread;
+      return rs_entry_unread;
     XXH3_128bits_update(state, piece, more);
   }
   if (!read(user, expected, sizeof expected))
-    return unread;
+    return rs_entry_unread;
   put_digest(XXH3_128bits_digest(state), digest);
   return memcmp(digest, expected, sizeof digest) != 0 ? digest_differs : NULL;
 }
@@ -260,13 +260,13 @@ const char *rs_entry_check_digest(const unsigned char header[RS_ENTRY_HEADER], u
   unsigned char *piece = malloc(PASSING);
   if (!piece) {
     errno = ENOMEM;
-    return too_large;
+    return rs_entry_too_large;
   }
   XXH3_128bits_reset(&state);
   XXH3_128bits_update(&state, header, RS_ENTRY_HEADER);
   const char *damage = digest_rest(file_bytes - RS_ENTRY_HEADER - RS_ENTRY_DIGEST, read, user, piece, &state);
   int error = errno; /* of `read` */
   free(piece);
-  errno = damage == unread || damage == too_large ? error : 0;
+  errno = damage == rs_entry_unread || damage == rs_entry_too_large ? error : 0;
   return damage;
 }

@@ -47,6 +47,9 @@ uint64_t rs_entry_bytes(const char *key, const rs_part parts[RS_STORE_PARTS]);
 /* The whole file, to be freed; NULL: out of memory, or a text of 4 GB or more. */
 unsigned char *rs_entry_encode(const char *key, const rs_part parts[RS_STORE_PARTS], size_t *bytes);
 
+/* Two of the reasons that these functions, and those of packs, return as text. */
+extern const char rs_entry_unread[], rs_entry_too_large[];
+
 /* What is wrong with a header, given the size of its file; NULL: nothing. */
 const char *rs_entry_check_header(const unsigned char header[RS_ENTRY_HEADER], uint64_t file_bytes);
 

@@ -208,7 +208,7 @@ int rs_shared_file_open(int dir, const char *name, struct stat *status, const ch
 }
 
 /* offset: of the first byte; NULL: where the file stands. */
-static bool read_all(int fd, char *at, size_t bytes, off_t *offset) {
+static bool read_bytes(int fd, char *at, size_t bytes, off_t *offset) {
   while (bytes > 0) {
     ssize_t got = offset ? pread(fd, at, bytes, *offset) : read(fd, at, bytes);
     if (got < 0 && errno == EINTR)
@@ -226,11 +226,11 @@ static bool read_all(int fd, char *at, size_t bytes, off_t *offset) {
 }
 
 bool rs_file_read(int fd, void *to, size_t bytes) {
-  return read_all(fd, to, bytes, NULL);
+  return read_bytes(fd, to, bytes, NULL);
 }
 
 bool rs_file_read_at(int fd, void *to, size_t bytes, uint64_t offset) {
-  return read_all(fd, to, bytes, &(off_t){(off_t)offset});
+  return read_bytes(fd, to, bytes, &(off_t){(off_t)offset});
 }
 
 /* ---- writing -----------------------------------------------------------------------------------------------------

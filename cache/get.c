@@ -13,12 +13,12 @@
 
 /* ---- a file of an entry ------------------------------------------------------------------------------------------ */
 
-static bool read_on(void *user, void *to, size_t bytes) {
+static bool read_from_file(void *user, void *to, size_t bytes) {
   return rs_file_read(*(const int *)user, to, bytes);
 }
 
 /* The header first, and of what is large the digest: no memory is taken for a file that has nothing but a size. */
-static const char *read_file(int fd, const struct stat *status, int without, rs_loaded *loaded) {
+static const char *read_entry_file(int fd, const struct stat *status, int without, rs_loaded *loaded) {
   unsigned char header[RS_ENTRY_HEADER];
   if (status->st_size < RS_ENTRY_HEADER)
     return "truncated";
@@ -27,13 +27,13 @@ static const char *read_file(int fd, const struct stat *status, int without, rs_
   errno = 0; /* of a signal */
   const char *damage = rs_entry_check_header(header, (uint64_t)status->st_size);
   if (!damage && status->st_size > RS_ENTRY_AT_ONCE) {
-    damage = rs_entry_check_digest(header, (uint64_t)status->st_size, read_on, &fd);
+    damage = rs_entry_check_digest(header, (uint64_t)status->st_size, read_from_file, &fd);
     if (!damage && lseek(fd, sizeof header, SEEK_SET) < 0)
       damage = "can't be read";
   }
   if (damage)
     return damage;
-  return rs_entry_read(header, without, read_on, &fd, &loaded->memory, &loaded->texts);
+  return rs_entry_read(header, without, read_from_file, &fd, &loaded->memory, &loaded->texts);
 }
 
 static bool load_once(int shard, const char *file, int without, rs_loaded *loaded, const char **damage, int *error) {
@@ -46,7 +46,7 @@ static bool load_once(int shard, const char *file, int without, rs_loaded *loade
   }
   errno = 0;
   loaded->memory = NULL;
-  *damage = read_file(fd, &loaded->status, without, loaded);
+  *damage = read_entry_file(fd, &loaded->status, without, loaded);
   *error = errno;
   close(fd);
   return !*damage;

@@ -22,14 +22,14 @@ enum {
   HEAD = AT_DIGEST + RS_ENTRY_DIGEST
 };
 
-static const char file_name[] = "ledger";
+static const char ledger_name[] = "ledger";
 
 typedef struct head {
   int64_t bytes;
   uint64_t survey;
 } head;
 
-static bool read_head(int fd, head *found) {
+static bool read_ledger_head(int fd, head *found) {
   unsigned char bytes[HEAD], digest[RS_ENTRY_DIGEST];
   if (!rs_file_read_at(fd, bytes, sizeof bytes, 0))
     return false;
@@ -54,7 +54,7 @@ static int64_t since(off_t end) {
 
 /* ---- a put ------------------------------------------------------------------------------------------------------- */
 
-static bool append(int fd, int64_t units) {
+static bool append_units(int fd, int64_t units) {
   static const char zeros[64];
   for (; units > 0; units -= (int64_t)sizeof zeros)
     if (!rs_file_write(fd, zeros, units < (int64_t)sizeof zeros ? (size_t)units : sizeof zeros))
@@ -68,13 +68,13 @@ static bool note(int fd, off_t size, int64_t bytes, uint64_t *noted, rs_ledger *
   *known = (rs_ledger){RS_LEDGER_UNKNOWN, 0};
   if (size < HEAD) /* nobody has surveyed */
     return true;
-  if (!*noted || !read_head(fd, &found) || found.survey != *noted) {
+  if (!*noted || !read_ledger_head(fd, &found) || found.survey != *noted) {
     *noted = 0;
-    if (!append(fd, bytes / UNIT + 1))
+    if (!append_units(fd, bytes / UNIT + 1))
       return false;
     size = lseek(fd, 0, SEEK_CUR);
   }
-  if (!read_head(fd, &found) || found.bytes == RS_LEDGER_UNKNOWN)
+  if (!read_ledger_head(fd, &found) || found.bytes == RS_LEDGER_UNKNOWN)
     return true;
   *noted = found.survey;
   *known = (rs_ledger){found.bytes + since(size), since(size)};
@@ -83,7 +83,7 @@ static bool note(int fd, off_t size, int64_t bytes, uint64_t *noted, rs_ledger *
 
 bool rs_ledger_note(const rs_store *store, int64_t bytes, uint64_t *noted, rs_ledger *known) {
   struct stat status;
-  int fd = rs_file_open(store->dir, file_name, O_RDWR | O_APPEND | O_CREAT, &status, NULL);
+  int fd = rs_file_open(store->dir, ledger_name, O_RDWR | O_APPEND | O_CREAT, &status, NULL);
   if (fd < 0)
     return false;
   bool done = note(fd, status.st_size, bytes, noted, known);
@@ -101,10 +101,10 @@ static uint64_t name_survey(void) {
 }
 
 /* Who appends between the look at the size and the cut finds it unknown, and notes again. */
-static bool begin(int fd, uint64_t survey) {
+static bool begin_survey(int fd, uint64_t survey) {
   head before;
   struct stat status;
-  bool is_known = read_head(fd, &before) && before.bytes != RS_LEDGER_UNKNOWN;
+  bool is_known = read_ledger_head(fd, &before) && before.bytes != RS_LEDGER_UNKNOWN;
   if (!write_head(fd, (head){RS_LEDGER_UNKNOWN, survey}) || fstat(fd, &status) != 0 || !rs_file_resize(fd, HEAD))
     return false;
   int64_t sum = is_known ? before.bytes + since(status.st_size) : RS_LEDGER_UNKNOWN;
@@ -114,11 +114,11 @@ static bool begin(int fd, uint64_t survey) {
 rs_ledger_survey rs_ledger_begin(const rs_store *store, bool make) {
   rs_ledger_survey none = {-1, 0}, survey = none;
   if (store->dir >= 0)
-    survey.fd = rs_file_open(store->dir, file_name, O_RDWR | (make ? O_CREAT : 0), NULL, NULL);
+    survey.fd = rs_file_open(store->dir, ledger_name, O_RDWR | (make ? O_CREAT : 0), NULL, NULL);
   survey.name = name_survey();
-  if (survey.fd < 0 || begin(survey.fd, survey.name))
+  if (survey.fd < 0 || begin_survey(survey.fd, survey.name))
     return survey;
-  rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "%s/%s: %m", store->path, file_name);
+  rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "%s/%s: %m", store->path, ledger_name);
   close(survey.fd);
   return none;
 }
@@ -128,7 +128,7 @@ void rs_ledger_end(const rs_ledger_survey *survey, int64_t bytes) {
   head found;
   if (survey->fd < 0)
     return;
-  if (read_head(survey->fd, &found) && found.survey == survey->name)
+  if (read_ledger_head(survey->fd, &found) && found.survey == survey->name)
     write_head(survey->fd, (head){bytes, survey->name});
   close(survey->fd);
 }

@@ -15,10 +15,10 @@
 #include "file.h"
 
 /* As an entry's, but for its fourth byte. */
-static const unsigned char magic[8] = {0x89, 'r', 's', 'p', '\r', '\n', 0x1a, '\n'};
+static const unsigned char pack_magic[8] = {0x89, 'r', 's', 'p', '\r', '\n', 0x1a, '\n'};
 
 /* Offsets in the header and in an item of the index. */
-enum { AT_VERSION = sizeof magic, AT_COUNT = AT_VERSION + 4 };
+enum { AT_VERSION = sizeof pack_magic, AT_COUNT = AT_VERSION + 4 };
 enum { AT_ID = 0, AT_STEM = AT_ID + RS_ENTRY_ID, AT_OFFSET = AT_STEM + RS_ENTRY_ID, AT_BYTES = AT_OFFSET + 8 };
 _Static_assert(AT_COUNT + 4 == RS_PACK_HEADER && AT_BYTES + 8 == RS_PACK_ITEM, "README.md has the same sizes");
 
@@ -34,8 +34,6 @@ static bool read_at(const rs_pack *pack, void *to, uint64_t offset, size_t bytes
   memcpy(to, pack->memory + offset, bytes);
   return true;
 }
-
-static const char unread[] = "can't be read", too_large[] = "too large for the memory left";
 
 /* What the items so far say. */
 typedef struct index_check {
@@ -72,25 +70,25 @@ static const char *check_pieces(const rs_pack *pack, uint64_t end) {
   const char *damage = NULL;
   unsigned char *items = malloc((size_t)PIECE * RS_PACK_ITEM);
   if (!items)
-    return too_large;
+    return rs_entry_too_large;
   for (uint32_t done = 0, more; done < pack->count && !damage; done += more) {
     more = pack->count - done < PIECE ? pack->count - done : PIECE;
     damage = read_at(pack, items, end + (uint64_t)done * RS_PACK_ITEM, (size_t)more * RS_PACK_ITEM)
                  ? check_items(&all, items, more)
-                 : unread;
+                 : rs_entry_unread;
   }
   free(items);
   return damage;
 }
 
 /* The header first, and of a large index all: no memory is taken for one that the file has no more than a size for. */
-static const char *read_head(rs_pack *pack) {
+static const char *read_pack_head(rs_pack *pack) {
   unsigned char header[RS_PACK_HEADER], expected[RS_ENTRY_DIGEST], digest[RS_ENTRY_DIGEST];
   if (pack->bytes < RS_PACK_HEADER + RS_ENTRY_DIGEST)
     return "truncated";
   if (!read_at(pack, header, 0, sizeof header))
-    return unread;
-  if (memcmp(header, magic, sizeof magic) != 0)
+    return rs_entry_unread;
+  if (memcmp(header, pack_magic, sizeof pack_magic) != 0)
     return "not a pack of rowscan";
   if (rs_get_number(header + AT_VERSION, 4) != RS_PACK_VERSION)
     return "of another format version";
@@ -103,11 +101,11 @@ static const char *read_head(rs_pack *pack) {
   if (damage)
     return damage;
   if (index_bytes > SIZE_MAX - RS_PACK_HEADER || !(pack->head = malloc(RS_PACK_HEADER + (size_t)index_bytes)))
-    return too_large;
+    return rs_entry_too_large;
   memcpy(pack->head, header, sizeof header);
   if (!read_at(pack, pack->head + RS_PACK_HEADER, end, (size_t)index_bytes) ||
       !read_at(pack, expected, end + index_bytes, sizeof expected))
-    return unread;
+    return rs_entry_unread;
   rs_entry_digest(pack->head, RS_PACK_HEADER + (size_t)index_bytes, digest);
   if (memcmp(digest, expected, sizeof digest) != 0)
     return "its digest differs, or it is truncated";
@@ -115,7 +113,7 @@ static const char *read_head(rs_pack *pack) {
 }
 
 static const char *open_pack(rs_pack *pack) {
-  const char *damage = read_head(pack);
+  const char *damage = read_pack_head(pack);
   if (damage)
     rs_pack_close(pack);
   return damage;
@@ -154,7 +152,7 @@ typedef struct cursor {
   uint64_t at;
 } cursor;
 
-static bool read_on(void *user, void *to, size_t bytes) {
+static bool read_from_pack(void *user, void *to, size_t bytes) {
   cursor *from = user;
   bool read = read_at(from->pack, to, from->at, bytes);
   from->at += bytes;
@@ -165,8 +163,8 @@ static const char *read_header(cursor *from, uint64_t bytes, unsigned char heade
   errno = 0;
   if (bytes < RS_ENTRY_HEADER)
     return "truncated";
-  if (!read_on(from, header, RS_ENTRY_HEADER))
-    return unread;
+  if (!read_from_pack(from, header, RS_ENTRY_HEADER))
+    return rs_entry_unread;
   errno = 0; /* of a signal */
   return rs_entry_check_header(header, bytes);
 }
@@ -187,7 +185,7 @@ static const char *check_large(const rs_pack *pack, uint64_t offset, uint64_t by
   const char *damage = read_header(&from, bytes, header);
   if (!damage && pack->most && bytes > pack->most)
     return "larger than any that the cache would keep";
-  return damage ? damage : rs_entry_check_digest(header, bytes, read_on, &from);
+  return damage ? damage : rs_entry_check_digest(header, bytes, read_from_pack, &from);
 }
 
 /* errno: what kept it from being read, else 0. The entry is in memory if there is no damage. */
@@ -200,10 +198,10 @@ static const char *read_entry(const rs_pack *pack, uint64_t offset, uint64_t byt
   *entry = bytes <= SIZE_MAX ? malloc(bytes ? (size_t)bytes : 1) : NULL;
   if (!*entry) {
     errno = ENOMEM;
-    return too_large;
+    return rs_entry_too_large;
   }
   if (!read_at(pack, *entry, offset, (size_t)bytes))
-    return unread;
+    return rs_entry_unread;
   errno = 0; /* of a signal */
   return rs_entry_decode(*entry, (size_t)bytes, texts);
 }
@@ -243,7 +241,7 @@ char *rs_pack_key(const rs_pack *pack, uint32_t place) {
     return NULL;
   size_t bytes = rs_entry_key_bytes(header);
   char *key = bytes <= LONGEST_KEY ? calloc(1, bytes + 1) : NULL;
-  if (key && read_on(&from, key, bytes)) {
+  if (key && read_from_pack(&from, key, bytes)) {
     rs_entry_id(key, bytes, id);
     if (memcmp(id, item + AT_ID, sizeof id) == 0)
       return key;
@@ -317,7 +315,7 @@ static bool grow(unsigned char **bytes, size_t used, size_t *room, size_t more) 
 }
 
 /* The header is written last: a copy that is not finished is no pack. */
-static bool begin(rs_pack_writer *writer) {
+static bool begin_pack(rs_pack_writer *writer) {
   if (writer->used)
     return true;
   if (!grow(&writer->bytes, 0, &writer->room, RS_PACK_HEADER))
@@ -329,7 +327,7 @@ static bool begin(rs_pack_writer *writer) {
 
 void rs_pack_add(rs_pack_writer *writer, const char *key, const void *entry, size_t bytes) {
   size_t index_used = (size_t)writer->count * RS_PACK_ITEM;
-  if (writer->failed || writer->count == UINT32_MAX || !begin(writer) ||
+  if (writer->failed || writer->count == UINT32_MAX || !begin_pack(writer) ||
       !grow(&writer->bytes, writer->used, &writer->room, bytes) ||
       !grow(&writer->index, index_used, &writer->index_room, RS_PACK_ITEM)) {
     writer->failed = true;
@@ -360,10 +358,10 @@ static bool digest(const rs_pack_writer *writer, size_t index_bytes, unsigned ch
 
 static bool finish(rs_pack_writer *writer) {
   size_t index_bytes = (size_t)writer->count * RS_PACK_ITEM;
-  if (writer->failed || !begin(writer) ||
+  if (writer->failed || !begin_pack(writer) ||
       !grow(&writer->bytes, writer->used, &writer->room, index_bytes + RS_ENTRY_DIGEST))
     return false;
-  memcpy(writer->bytes, magic, sizeof magic);
+  memcpy(writer->bytes, pack_magic, sizeof pack_magic);
   rs_put_number(writer->bytes + AT_VERSION, RS_PACK_VERSION, 4);
   rs_put_number(writer->bytes + AT_COUNT, writer->count, 4);
   if (index_bytes)

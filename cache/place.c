@@ -103,7 +103,7 @@ static void tag(int dir) {
   close(fd);
 }
 
-static int open_directory(char *path, char why[RS_WHY]) {
+static int open_or_make(char *path, char why[RS_WHY]) {
   const char *wrong = NULL;
   int dir = -1;
   if (make_directories(path, &wrong))
@@ -203,7 +203,7 @@ int rs_place_open(const rs_place *place, const char **path, char why[RS_WHY]) {
   *path = NULL;
   snprintf(why, RS_WHY, "%s", place->why);
   for (int i = 0; i < place->count && fd < 0; i++) {
-    fd = open_directory(place->paths[i], why);
+    fd = open_or_make(place->paths[i], why);
     *path = fd < 0 ? NULL : place->paths[i];
   }
   return fd;

@@ -163,7 +163,7 @@ static int by_bytes(const void *a, const void *b) {
 
 /* In the order of their names, so that all processes see the same. The names are read by hand: musl has no scandirat.
  */
-static void open_directory(rs_store *store, DIR *list, const char *path) {
+static void open_packs(rs_store *store, DIR *list, const char *path) {
   file_names packs = {0};
   bool all = true;
   for (const struct dirent *at; all && (errno = 0, at = readdir(list)) != NULL;)
@@ -188,7 +188,7 @@ static void open_path(rs_store *store, const char *path) {
   if (dir >= 0) {
     DIR *list = fdopendir(dir);
     if (list) {
-      open_directory(store, list, path);
+      open_packs(store, list, path);
       closedir(list);
     } else {
       leave_out(store, "packs in %s are not used: %s", path, strerror(errno));

@@ -36,7 +36,7 @@ static struct {
   void (*throw)(const char *);                      /* std::__throw_runtime_error */
   void (*delete)(void *);                           /* operator delete */
   int32_t types[RP_TYPES];                          /* torch's numbers of the library's types */
-} torch;
+} libtorch;
 
 enum { CPU = 0, CUDA = 1 }; /* c10::DeviceType */
 
@@ -53,9 +53,9 @@ typedef struct frame {
   char message[96];
 } frame;
 
-static rowscan_type type_of(int32_t dtype) {
+static rowscan_type type_of_torch(int32_t dtype) {
   for (int type = 1; type < RP_TYPES; type++)
-    if (torch.types[type] == dtype)
+    if (libtorch.types[type] == dtype)
       return (rowscan_type)type;
   return ROWSCAN_TYPE_DEFAULT;
 }
@@ -64,13 +64,14 @@ static rowscan_type type_of(int32_t dtype) {
 static bool see(frame *f, rp_view *view, handle tensor) {
   int64_t rank, *shape, *strides;
   int32_t dtype, device;
-  if (torch.get_data_ptr(tensor, &view->data) || torch.get_dim(tensor, &rank) || torch.get_sizes(tensor, &shape) ||
-      torch.get_strides(tensor, &strides) || torch.get_dtype(tensor, &dtype) ||
-      torch.get_device_type(tensor, &f->device_type) || torch.get_device_index(tensor, &device)) {
+  if (libtorch.get_data_ptr(tensor, &view->data) || libtorch.get_dim(tensor, &rank) ||
+      libtorch.get_sizes(tensor, &shape) || libtorch.get_strides(tensor, &strides) ||
+      libtorch.get_dtype(tensor, &dtype) || libtorch.get_device_type(tensor, &f->device_type) ||
+      libtorch.get_device_index(tensor, &device)) {
     f->error = "rowscan: a tensor has no memory of its own";
     return false;
   }
-  view->type = type_of(dtype);
+  view->type = type_of_torch(dtype);
   view->rank = (int)rank;
   view->device = f->device_type == CUDA ? device : RP_HOST;
   view->read_only = false;
@@ -93,7 +94,7 @@ static void take(frame *f, rp_view *view, uint64_t word) {
 
 static uint64_t unwrap(uint64_t word) {
   uint64_t inner = *(uint64_t *)word;
-  torch.delete((void *)word);
+  libtorch.delete((void *)word);
   return inner;
 }
 
@@ -120,7 +121,7 @@ static handle make(frame *f, rp_view *view, rowscan_type type, int rank, const i
     step *= shape[d] ? shape[d] : 1;
   }
   int32_t device = f->views.x.device == RP_HOST ? 0 : f->views.x.device;
-  if (torch.empty_strided(rank, shape, strides, torch.types[type], f->device_type, device, &made))
+  if (libtorch.empty_strided(rank, shape, strides, libtorch.types[type], f->device_type, device, &made))
     f->error = "rowscan: torch could not allocate the result";
   else
     see(f, view, made);
@@ -154,13 +155,13 @@ static handle make_out(frame *f, int rank) {
   return make(f, &f->views.out, f->call.out_type, rank, shape);
 }
 
-static void run(frame *f) {
+static void run_frame(frame *f) {
   void *stream = NULL;
   if (f->error)
     return;
   if (!rp_fit_out(&f->views, &f->call))
     f->error = "rowscan: out does not fit x and dim";
-  else if (f->views.x.device != RP_HOST && torch.get_current_cuda_stream(f->views.x.device, &stream))
+  else if (f->views.x.device != RP_HOST && libtorch.get_current_cuda_stream(f->views.x.device, &stream))
     f->error = "rowscan: torch has no current stream";
   else if (rp_run(&f->call, &f->views, stream, NULL))
     f->error = rowscan_last_error();
@@ -169,12 +170,12 @@ static void run(frame *f) {
 /* Gives back the arguments, and after an error the results too, and throws it. */
 static void finish(frame *f, handle *results, int count) {
   for (int i = 0; i < f->owned_count; i++)
-    torch.delete_tensor_object(f->owned[i]);
+    libtorch.delete_tensor_object(f->owned[i]);
   for (int i = 0; f->error && i < count; i++)
     if (results[i])
-      torch.delete_tensor_object(results[i]);
+      libtorch.delete_tensor_object(results[i]);
   if (f->error)
-    torch.throw(f->error);
+    libtorch.throw(f->error);
 }
 
 /* ---- rowscan's operators ----------------------------------------------------------------------------------------- */
@@ -202,7 +203,7 @@ static void scan(uint64_t *stack, uint64_t inputs, uint64_t outputs) {
   int rank = f.views.x.rank;
   settle(&f);
   handle y = make_out(&f, rank);
-  run(&f);
+  run_frame(&f);
   finish(&f, &y, 1);
   stack[0] = (uint64_t)y;
 }
@@ -224,7 +225,7 @@ static void scan_totals(uint64_t *stack, uint64_t inputs, uint64_t outputs) {
     made[1] = make(&f, &f.views.totals, (rowscan_type)type, rank, rows);
   }
   settle(&f);
-  run(&f);
+  run_frame(&f);
   finish(&f, made, 2);
   stack[0] = (uint64_t)made[0];
   stack[1] = (uint64_t)made[1];
@@ -238,7 +239,7 @@ static void scan_out(uint64_t *stack, uint64_t inputs, uint64_t outputs) {
   take(&f, &f.views.out, stack[SCAN_ARGUMENTS]);
   take_optional(&f, &f.views.totals, stack[SCAN_ARGUMENTS + 1]);
   settle(&f);
-  run(&f);
+  run_frame(&f);
   finish(&f, NULL, 0);
 }
 
@@ -248,19 +249,19 @@ static void scan_out(uint64_t *stack, uint64_t inputs, uint64_t outputs) {
 static void aten(uint64_t *stack, rowscan_op op, const char *other) {
   frame f;
   begin(&f, stack[1], op);
-  f.call.out_type = stack[2] ? type_of(*(int32_t *)stack[2]) : ROWSCAN_TYPE_DEFAULT;
+  f.call.out_type = stack[2] ? type_of_torch(*(int32_t *)stack[2]) : ROWSCAN_TYPE_DEFAULT;
   bool known = see(&f, &f.views.x, (handle)stack[0]) && f.views.x.type && (f.call.out_type || !stack[2]);
   int rank = f.views.x.rank;
   if (!f.error && is_dim(&f) && !(known && rp_fit(&f.views, &f.call, ROWSCAN_I64))) {
-    if (torch.call_dispatcher(other, "", stack))
-      torch.throw("rowscan: what torch has for this dtype failed");
+    if (libtorch.call_dispatcher(other, "", stack))
+      libtorch.throw("rowscan: what torch has for this dtype failed");
     return;
   }
   f.owned[f.owned_count++] = (handle)stack[0];
   if (stack[2])
     unwrap(stack[2]);
   handle y = make_out(&f, rank);
-  run(&f);
+  run_frame(&f);
   finish(&f, &y, 1);
   stack[0] = (uint64_t)y;
 }
@@ -289,20 +290,20 @@ static bool find_all(void *cpu, void *cuda) {
   static const char *const names[RP_TYPES] = {NULL,    "float16", "bfloat16", "float32", "float64", "int8",   "uint8",
                                               "int16", "uint16",  "int32",    "uint32",  "int64",   "uint64", "bool"};
   void *runtime = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
-#define FIND(name) find(cpu, &torch.name, "aoti_torch_", #name)
-  bool found = runtime && find(runtime, &torch.throw, "", "_ZSt21__throw_runtime_errorPKc") &&
-               find(runtime, &torch.delete, "", "_ZdlPv") && FIND(get_data_ptr) && FIND(get_dim) && FIND(get_sizes) &&
-               FIND(get_strides) && FIND(get_dtype) && FIND(get_device_type) && FIND(get_device_index) &&
-               FIND(empty_strided) && FIND(delete_tensor_object) && FIND(call_dispatcher) && FIND(library_init_impl) &&
-               FIND(library_impl) && FIND(delete_library_object);
+#define FIND(name) find(cpu, &libtorch.name, "aoti_torch_", #name)
+  bool found = runtime && find(runtime, &libtorch.throw, "", "_ZSt21__throw_runtime_errorPKc") &&
+               find(runtime, &libtorch.delete, "", "_ZdlPv") && FIND(get_data_ptr) && FIND(get_dim) &&
+               FIND(get_sizes) && FIND(get_strides) && FIND(get_dtype) && FIND(get_device_type) &&
+               FIND(get_device_index) && FIND(empty_strided) && FIND(delete_tensor_object) && FIND(call_dispatcher) &&
+               FIND(library_init_impl) && FIND(library_impl) && FIND(delete_library_object);
 #undef FIND
   for (int type = 1; type < RP_TYPES && found; type++) {
     int32_t (*number)(void);
     found = find(cpu, &number, "aoti_torch_dtype_", names[type]);
-    torch.types[type] = found ? number() : -1;
+    libtorch.types[type] = found ? number() : -1;
   }
   if (found && cuda)
-    found = find(cuda, &torch.get_current_cuda_stream, "aoti_torch_", "get_current_cuda_stream");
+    found = find(cuda, &libtorch.get_current_cuda_stream, "aoti_torch_", "get_current_cuda_stream");
   return found;
 }
 
@@ -324,7 +325,7 @@ static bool put(handle library, PyObject *kernels) {
   for (Py_ssize_t at = 0; PyDict_Next(kernels, &at, &operator, & name);) {
     kernel *its = kernel_of(name);
     PyObject *text = its ? PyUnicode_AsASCIIString(operator) : NULL;
-    if (text && torch.library_impl(library, PyBytes_AsString(text), its))
+    if (text && libtorch.library_impl(library, PyBytes_AsString(text), its))
       PyErr_Format(PyExc_RuntimeError, "torch takes no kernel for %R", operator);
     Py_XDECREF(text);
     if (PyErr_Occurred())
@@ -344,11 +345,11 @@ PyObject *rp_box(PyObject *self, PyObject *args) {
   if (!cpu || (cuda_name && !cuda) || !find_all(cpu, cuda))
     Py_RETURN_NONE;
   handle library;
-  if (torch.library_init_impl(space, key, "rowscan", 1, &library))
+  if (libtorch.library_init_impl(space, key, "rowscan", 1, &library))
     return PyErr_Format(PyExc_RuntimeError, "torch opens no library %s for %s", space, key);
   if (put(library, kernels))
     return PyLong_FromVoidPtr(library);
-  torch.delete_library_object(library);
+  libtorch.delete_library_object(library);
   return NULL;
 }
 
@@ -357,7 +358,7 @@ PyObject *rp_unbox(PyObject *self, PyObject *number) {
   handle library = PyLong_AsVoidPtr(number);
   if (!library)
     return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "0 is no library");
-  if (torch.delete_library_object(library))
+  if (libtorch.delete_library_object(library))
     return PyErr_Format(PyExc_RuntimeError, "torch does not close a library");
   Py_RETURN_NONE;
 }

@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 
 /* The arguments behind the command's name, for as long as the list lives. NULL: an exception is set. */
-static char **take_arguments(PyObject *list, int *count) {
+static char **command_arguments(PyObject *list, int *count) {
   Py_ssize_t given = PyList_Size(list);
   char **argv = given < 0 ? NULL : PyMem_Calloc((size_t)given + 2, sizeof *argv);
   if (!argv)
@@ -28,7 +28,7 @@ static char **take_arguments(PyObject *list, int *count) {
 PyObject *rp_command(PyObject *self, PyObject *arguments) {
   (void)self;
   int count = 0;
-  char **argv = take_arguments(arguments, &count);
+  char **argv = command_arguments(arguments, &count);
   if (!argv)
     return NULL;
   /* Python ignores SIGPIPE, whatever it was started with: the command dies of it, as in a shell's pipe. */

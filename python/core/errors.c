@@ -5,10 +5,11 @@
 #include "errors.h"
 
 enum { STATUSES = ROWSCAN_NOT_CACHED + 1 };
-static PyObject *type_of[STATUSES];
+static PyObject *exception_types[STATUSES];
 
 PyObject *rp_fail(rowscan_status status) {
-  PyObject *type = (unsigned)status < STATUSES && type_of[status] ? type_of[status] : PyExc_RuntimeError;
+  PyObject *type =
+      (unsigned)status < STATUSES && exception_types[status] ? exception_types[status] : PyExc_RuntimeError;
   PyErr_Format(type, "%s", rowscan_last_error());
   return NULL;
 }
@@ -20,8 +21,8 @@ PyObject *rp_set_errors(PyObject *self, PyObject *types) {
     return NULL;
   }
   for (int i = 0; i < STATUSES; i++) {
-    Py_XDECREF(type_of[i]);
-    type_of[i] = rp_new_ref(PyTuple_GetItem(types, i));
+    Py_XDECREF(exception_types[i]);
+    exception_types[i] = rp_new_ref(PyTuple_GetItem(types, i));
   }
   Py_RETURN_NONE;
 }

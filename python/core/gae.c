@@ -39,7 +39,7 @@ static bool fits(rp_view *view, int which, const rp_view *rewards) {
 }
 
 /* Sees all arrays in the shape of the rewards. */
-static rp_looked look_at_all(rp_view views[ARRAYS], PyObject *const *args, const rp_kind *kind) {
+static rp_looked look_at_arrays(rp_view views[ARRAYS], PyObject *const *args, const rp_kind *kind) {
   rp_looked looked = rp_look(&views[REWARDS], kind, args[REWARDS]);
   for (int i = VALUES; i < ARRAYS && looked == RP_SEEN; i++) {
     looked = rp_look_beside(&views[i], args[i], kind, &views[REWARDS]);
@@ -49,24 +49,20 @@ static rp_looked look_at_all(rp_view views[ARRAYS], PyObject *const *args, const
   return looked;
 }
 
-static rowscan_input input_of(const rp_view *view) {
-  return (rowscan_input){.data = view->data, .type = view->type, .strides = view->strides};
-}
-
 static rowscan_output output_of(const rp_view *view) {
   return (rowscan_output){.data = view->data, .type = view->type, .strides = view->strides};
 }
 
-static rowscan_status run(const rp_view views[ARRAYS], rowscan_problem *problem, void *stream) {
+static rowscan_status run_gae(const rp_view views[ARRAYS], rowscan_problem *problem, void *stream) {
   rowscan_context *context;
   rowscan_status status = rp_context_of(views[REWARDS].device, &context);
   problem->rank = views[REWARDS].rank;
   problem->shape = views[REWARDS].shape;
-  problem->input = input_of(&views[REWARDS]);
+  problem->input = rp_view_input(&views[REWARDS]);
   problem->output = output_of(&views[ADVANTAGES]);
   problem->second = output_of(&views[RETURNS]);
   for (int i = VALUES; i <= DONE; i++)
-    problem->more[i - VALUES] = input_of(&views[i]);
+    problem->more[i - VALUES] = rp_view_input(&views[i]);
   return status ? status : rowscan_scan(context, problem, stream);
 }
 
@@ -88,13 +84,13 @@ PyObject *rp_gae(PyObject *self, PyObject *const *args, Py_ssize_t count) {
   rp_guard guard = kind ? guard_of(args, kind) : RP_GUARD_OTHER;
   rp_looked looked = guard == RP_GUARD_FAILED  ? RP_FAILED
                      : guard != RP_GUARD_PLAIN ? RP_DECLINED
-                                               : look_at_all(views, args, kind);
+                                               : look_at_arrays(views, args, kind);
   if (looked == RP_SEEN && !rp_stream_of(kind, &views[REWARDS], &stream))
     looked = RP_FAILED;
   if (looked != RP_SEEN)
     return looked == RP_DECLINED ? rp_new_ref(Py_NotImplemented) : NULL;
   PyThreadState *state = PyEval_SaveThread();
-  rowscan_status status = run(views, &problem, stream);
+  rowscan_status status = run_gae(views, &problem, stream);
   PyEval_RestoreThread(state);
   return status ? rp_fail(status) : rp_new_ref(Py_None);
 }

@@ -64,7 +64,7 @@ static int claim(void) {
   return -1;
 }
 
-static int fill(PyObject *module) {
+static int fill_module(PyObject *module) {
   return claim() || PyModule_AddStringConstant(module, "library_version", rowscan_version()) ||
                  rp_add_torch_context(module)
              ? -1
@@ -72,7 +72,7 @@ static int fill(PyObject *module) {
 }
 
 PyMODINIT_FUNC PyInit__core(void) {
-  static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)fill}, {0, NULL}};
+  static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)fill_module}, {0, NULL}};
   static struct PyModuleDef definition = {
       PyModuleDef_HEAD_INIT, "rowscan._core", NULL, 0, methods, slots, NULL, NULL, NULL};
   return PyModuleDef_Init(&definition);

@@ -151,16 +151,12 @@ bool rp_fit_out(rp_views *v, const rp_call *call) {
   return true;
 }
 
-static rowscan_input input_of(const rp_view *view) {
-  return (rowscan_input){.data = view->data, .type = view->type, .strides = view->strides};
-}
-
 static void add_further(rowscan_problem *problem, const rp_further *further) {
   int more = further->count - (further->segment_mode ? 1 : 0);
   for (int i = 0; i < more; i++)
-    problem->more[i] = input_of(&further->more_views[i]);
+    problem->more[i] = rp_view_input(&further->more_views[i]);
   if (further->segment_mode) {
-    problem->segments = input_of(&further->more_views[more]);
+    problem->segments = rp_view_input(&further->more_views[more]);
     problem->segment_mode = further->segment_mode;
   }
   const rp_view *second = &further->second_view;

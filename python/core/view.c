@@ -213,7 +213,7 @@ static bool take_interface(rp_view *view, PyObject *dict) {
 }
 
 /* The ordinal of the GPU: CuPy's arrays have it, and for others the driver knows. */
-static bool find_device(rp_view *view, PyObject *array) {
+static bool read_device(rp_view *view, PyObject *array) {
   static PyObject *s_device, *s_id;
   if (!s_device) {
     s_device = PyUnicode_InternFromString("device");
@@ -236,7 +236,7 @@ rp_looked rp_view_cuda(rp_view *view, PyObject *array) {
   if (!s_interface)
     s_interface = PyUnicode_InternFromString("__cuda_array_interface__");
   PyObject *dict = PyObject_GetAttr(array, s_interface);
-  bool seen = dict && PyDict_Check(dict) && take_interface(view, dict) && find_device(view, array);
+  bool seen = dict && PyDict_Check(dict) && take_interface(view, dict) && read_device(view, array);
   Py_XDECREF(dict);
   return seen ? RP_SEEN : decline(NULL, NULL);
 }

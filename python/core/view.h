@@ -54,4 +54,9 @@ bool rp_view_same_shape(const rp_view *a, const rp_view *b);
  */
 bool rp_view_broadcast(rp_view *view, int rank, const int64_t *shape);
 
+/* The library's description of the same elements, as an input. */
+static inline rowscan_input rp_view_input(const rp_view *view) {
+  return (rowscan_input){.data = view->data, .type = view->type, .strides = view->strides};
+}
+
 #endif

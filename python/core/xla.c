@@ -135,7 +135,7 @@ static void *fail(const xla_frame *frame, rowscan_status status) {
   return make_error(frame, code, rowscan_last_error());
 }
 
-static rowscan_type type_of(int type) {
+static rowscan_type buffer_type(int type) {
   static const rowscan_type types[] = {
       [1] = ROWSCAN_BOOL, [2] = ROWSCAN_I8,   [3] = ROWSCAN_I16,  [4] = ROWSCAN_I32, [5] = ROWSCAN_I64,
       [6] = ROWSCAN_U8,   [7] = ROWSCAN_U16,  [8] = ROWSCAN_U32,  [9] = ROWSCAN_U64, [10] = ROWSCAN_F16,
@@ -158,12 +158,12 @@ static int64_t number(const xla_frame *frame, const char *name) {
   return found ? *found : 0;
 }
 
-static rowscan_input input_of(const xla_buffer *buffer) {
-  return (rowscan_input){.data = buffer->data, .type = type_of(buffer->type)};
+static rowscan_input buffer_input(const xla_buffer *buffer) {
+  return (rowscan_input){.data = buffer->data, .type = buffer_type(buffer->type)};
 }
 
-static rowscan_output output_of(const xla_buffer *buffer) {
-  return (rowscan_output){.data = buffer->data, .type = type_of(buffer->type)};
+static rowscan_output buffer_output(const xla_buffer *buffer) {
+  return (rowscan_output){.data = buffer->data, .type = buffer_type(buffer->type)};
 }
 
 /* Strides of a dense array as seen in x's shape, which its own broadcasts to from the end. */
@@ -189,7 +189,7 @@ static void fill_further(call *c, const xla_frame *frame, int64_t next) {
   for (int64_t i = 0; i < count && i <= RP_MOST_MORE; i++) {
     const xla_buffer *array = frame->args.at[next + i];
     rowscan_input *input = mode && i == count - 1 ? &c->problem.segments : &c->problem.more[i];
-    *input = input_of(array);
+    *input = buffer_input(array);
     input->strides = strides_beside(frame->args.at[0], array, c->more_strides[i]);
   }
   c->problem.segment_mode = (rowscan_mask_mode)mode;
@@ -203,7 +203,7 @@ static void fill_further(call *c, const xla_frame *frame, int64_t next) {
  * Arguments: x, a mask, initial values, further inputs, which broadcast to x's shape; results: y, a second output,
  * totals. All are dense. Attributes are as rowscan/_jax.py gives them.
  */
-static void fill(call *c, const xla_frame *frame) {
+static void fill_problem(call *c, const xla_frame *frame) {
   rowscan_problem *problem = &c->problem;
   const xla_buffer *x = frame->args.at[0], *y = frame->results.at[0];
   int64_t has = number(frame, "has"), next = 1;
@@ -214,29 +214,29 @@ static void fill(call *c, const xla_frame *frame) {
                                .rank = (int)x->rank,
                                .dim = (int)number(frame, "dim"),
                                .shape = x->shape,
-                               .input = input_of(x),
-                               .output = output_of(y)};
+                               .input = buffer_input(x),
+                               .output = buffer_output(y)};
   if (has & HAS_MASK) {
     const xla_buffer *mask = frame->args.at[next++];
-    problem->mask = input_of(mask);
+    problem->mask = buffer_input(mask);
     problem->mask.strides = strides_beside(x, mask, c->mask_strides);
     problem->mask_mode = (rowscan_mask_mode)number(frame, "mask_mode");
   }
   if (has & HAS_INIT) {
     const xla_buffer *init = frame->args.at[next++];
-    problem->init = input_of(init);
+    problem->init = buffer_input(init);
     problem->init.strides = strides_beside(x, init, c->init_strides);
   }
   fill_further(c, frame, next);
   next = 1;
   if (has & HAS_SECOND)
-    problem->second = output_of(frame->results.at[next++]);
+    problem->second = buffer_output(frame->results.at[next++]);
   if (has & HAS_TOTALS)
-    problem->totals = output_of(frame->results.at[next]);
+    problem->totals = buffer_output(frame->results.at[next]);
 }
 
 /* The GPU of a call: XLA tells from version 0.1 on; before, where its memory lies does. */
-static bool find_device(const xla_frame *frame, const void *data, int *device) {
+static bool find_frame_device(const xla_frame *frame, const void *data, int *device) {
   xla_device_args args = {.size = sizeof args, .execution = frame->execution};
   if (frame->api->size > offsetof(xla_api, get_device) && !frame->api->get_device(&args)) {
     *device = args.device;
@@ -247,14 +247,14 @@ static bool find_device(const xla_frame *frame, const void *data, int *device) {
 
 static void *execute(const xla_frame *frame, bool gpu) {
   call c;
-  fill(&c, frame);
+  fill_problem(&c, frame);
   xla_stream_args stream = {.size = sizeof stream, .execution = frame->execution};
   int device = RP_HOST;
   if (gpu) {
     void *error = frame->api->get_stream(&stream);
     if (error)
       return error; /* cppcheck-suppress returnDanglingLifetime ; XLA's own */
-    if (!find_device(frame, c.problem.input.data, &device))
+    if (!find_frame_device(frame, c.problem.input.data, &device))
       return make_error(frame, INTERNAL, "XLA does not tell the GPU of this call");
   }
   rowscan_context *context;

@@ -119,7 +119,7 @@ static int refuse_random(const bench_job *job) {
 }
 
 /* OPTIONS_READ: what was asked for beside an operator goes with it. */
-static int check_further(const bench_job *job) {
+static int check_combinations(const bench_job *job) {
   if (job->contenders && (job->any_length || job->regime))
     return say_usage("--all-candidates: not beside %s, which leaves some out",
                      job->any_length ? "--any-length" : "--regime");
@@ -131,7 +131,7 @@ static int check_further(const bench_job *job) {
   return OPTIONS_READ;
 }
 
-static int read_options(bench_job *job, int argc, char **argv) {
+static int read_bench_options(bench_job *job, int argc, char **argv) {
   cli_kind suite = kind_text, size = kind_text;
   suite.value = "quick|full|growth|random";
   size.value = "large|small";
@@ -175,7 +175,7 @@ static int read_options(bench_job *job, int argc, char **argv) {
   if (status == OPTIONS_READ)
     status = op_file_read(&job->op, job->op_file);
   if (status == OPTIONS_READ)
-    status = check_further(job);
+    status = check_combinations(job);
   if (status == OPTIONS_READ)
     status = refuse_random(job);
   if (status != OPTIONS_READ)
@@ -255,7 +255,7 @@ static const char *yardstick(const bench_line *line) {
 
 /* ---- a line of the table ----------------------------------------------------------------------------------------- */
 
-static void print_head(void) {
+static void print_bench_head(void) {
   printf("%-29s %-9s %-15s %-6s %9s %8s %6s %7s %7s %7s %-3s %6s  %s\n", "shape", "variant", "type", "regime", "ms",
          "GB/s", "peak%", "memcpy", "kernel", "target", "met", "wrong", "geometry");
 }
@@ -446,7 +446,7 @@ static int measure_contenders(bench_job *job, bench_line *line, const rowscan_sp
   return all.result;
 }
 
-static int measure(bench_job *job, bench_line *line, unsigned variant) {
+static int measure_variant(bench_job *job, bench_line *line, unsigned variant) {
   const bench_cell *cell = &line->cell;
   rowscan_spec spec = spec_of(job, cell, variant);
   spec.regime = job->regime;
@@ -492,7 +492,7 @@ static int run_variant(bench_job *job, const bench_cell *cell, unsigned variant)
     name_line(&line, job, &smaller, variant);
     line.target = target;
   }
-  return fits(job, &line.cell, variant) ? measure(job, &line, variant) : skip(job, &line);
+  return fits(job, &line.cell, variant) ? measure_variant(job, &line, variant) : skip(job, &line);
 }
 
 /* ---- a suite ----------------------------------------------------------------------------------------------------- */
@@ -520,7 +520,7 @@ static void print_choices(const bench_job *job) {
          job->close[1]);
 }
 
-static void print_summary(const bench_job *job) {
+static void print_bench_summary(const bench_job *job) {
   if (job->contenders)
     print_choices(job);
   if (job->targets)
@@ -544,13 +544,13 @@ static int run_suite(bench_job *job) {
   if (!job->scores)
     return say_failed("out of memory for the figures of %d cells", job->count);
   if (!job->list)
-    print_head();
+    print_bench_head();
   for (int i = 0; i < job->count; i++)
     for (int v = 0; v < CELL_VARIANTS; v++)
       if (run_variant(job, &job->cells[i], 1u << v) != EXIT_OK)
         result = EXIT_FAILED;
   if (job->measured)
-    print_summary(job);
+    print_bench_summary(job);
   else if (!job->listed && !job->skipped && result == EXIT_OK)
     result = say_none(job);
   return result;
@@ -567,7 +567,7 @@ static int run_with_csv(bench_job *job) {
   return job->csv.whole.file >= 0 && output_commit(&job->csv) != EXIT_OK ? EXIT_FAILED : result;
 }
 
-static int run(bench_job *job) {
+static int run_bench(bench_job *job) {
   int device = job->session.device < 0 ? 0 : job->session.device;
   job->host = rowscan_context_engine(job->context) == ROWSCAN_ENGINE_HOST;
   if (job->host && !job->elements)
@@ -589,7 +589,7 @@ static int run_in_session(bench_job *job) {
   int status = session_open(&job->context, &job->session);
   if (status != EXIT_OK)
     return status;
-  status = run(job);
+  status = run_bench(job);
   rowscan_close(job->context);
   output_abandon(&job->csv);
   return status;
@@ -600,7 +600,7 @@ int command_bench(int argc, char **argv) {
                    .csv = OUTPUT_NONE,
                    .device = ROWSCAN_INFO(rowscan_device_info),
                    .seed = -1};
-  int status = read_options(&job, argc, argv);
+  int status = read_bench_options(&job, argc, argv);
   if (status == OPTIONS_READ)
     status = job.list ? run_suite(&job) : run_in_session(&job);
   free(job.drawn);

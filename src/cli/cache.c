@@ -124,7 +124,7 @@ static int list_one(void *user, const rowscan_cache_entry *entry) {
   return 0;
 }
 
-static int list(cache_job *job) {
+static int list_entries(cache_job *job) {
   if (job->as_json)
     json_array(&job->json, NULL);
   rowscan_status status = rowscan_cache_visit(job->context, list_one, job);
@@ -385,7 +385,7 @@ typedef struct action {
 static const action actions[] = {
     {.name = "path", .run = print_path, .needs = true},
     {.name = "info", .run = print_info},
-    {.name = "list", .run = list, .needs = true},
+    {.name = "list", .run = list_entries, .needs = true},
     {.name = "verify", .run = verify, .needs = true, .packs = true},
     {.name = "why",
      .run = why,
@@ -409,7 +409,7 @@ static bool has_needed(const cache_job *job, const action *to) {
   return !to->needs || *job->info.path || (to->packs && job->info.packs);
 }
 
-static int run(cache_job *job, const action *to) {
+static int run_action(cache_job *job, const action *to) {
   cli_session host = SESSION_KERNELS;
   host.cache_limit = job->limit;
   int result = session_open(&job->context, &host);
@@ -426,7 +426,7 @@ static int run(cache_job *job, const action *to) {
 }
 
 /* Options and operands that are another action's are mistakes. */
-static int check(cache_job *job, const action *to) {
+static int check_job(cache_job *job, const action *to) {
   if (job->limit >= 0 && !to->limit)
     return say_usage("--limit: only 'cache prune' and 'cache import' take it");
   if (!job->limit)
@@ -486,8 +486,8 @@ int command_cache(int argc, char **argv) {
   job.operand = operands[1];
   for (int i = 0; i < COUNT_OF(actions); i++)
     if (!strcmp(operands[0], actions[i].name)) {
-      status = check(&job, &actions[i]);
-      return status == OPTIONS_READ ? run(&job, &actions[i]) : status;
+      status = check_job(&job, &actions[i]);
+      return status == OPTIONS_READ ? run_action(&job, &actions[i]) : status;
     }
   return say_usage("unknown cache command '%s'", operands[0]);
 }

@@ -104,7 +104,7 @@ static struct {
   int count;
 } growth;
 
-static void grow(cell_group group, int64_t rows, int64_t length, int64_t columns) {
+static void add_growth_cell(cell_group group, int64_t rows, int64_t length, int64_t columns) {
   growth.cell[growth.count++] = (bench_cell){.group = group,
                                              .outer = rows,
                                              .length = length,
@@ -117,7 +117,7 @@ static void grow(cell_group group, int64_t rows, int64_t length, int64_t columns
 
 static void add_length(int64_t length) {
   const int64_t elements = (int64_t)1 << BY_LENGTH_LOG;
-  grow(CELL_BY_LENGTH, (elements + length - 1) / length, length, 1);
+  add_growth_cell(CELL_BY_LENGTH, (elements + length - 1) / length, length, 1);
 }
 
 static void add_lengths(void) {
@@ -132,12 +132,12 @@ static void add_bytes(void) {
   static const int64_t lengths[] = {1000, 4096, 32768, 1 << 20};
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
     for (int64_t rows = 1; rows * lengths[i] <= (int64_t)1 << BY_BYTES_LOG; rows *= 2)
-      grow(CELL_BY_BYTES, rows, lengths[i], 1);
+      add_growth_cell(CELL_BY_BYTES, rows, lengths[i], 1);
 }
 
 /* One array, along its first dimension. A multiple of 8 steps, so that few columns end on a word too. */
 static void add_width(int64_t columns, int elements_log) {
-  grow(CELL_BY_COLUMNS, 1, (((int64_t)1 << elements_log) / columns + 7) / 8 * 8, columns);
+  add_growth_cell(CELL_BY_COLUMNS, 1, (((int64_t)1 << elements_log) / columns + 7) / 8 * 8, columns);
 }
 
 static void add_columns(int elements_log) {
@@ -297,7 +297,7 @@ static const char *after_blanks(const char *at) {
   return at + strspn(at, " ");
 }
 
-static bool read_number(const char **at, int64_t *number) {
+static bool next_number(const char **at, int64_t *number) {
   char *end;
   *at = after_blanks(*at);
   if (**at < '0' || **at > '9')
@@ -309,7 +309,7 @@ static bool read_number(const char **at, int64_t *number) {
 }
 
 /* A word, or several with a blank between each two. */
-static bool read_word(const char **at, const char *word) {
+static bool next_word(const char **at, const char *word) {
   const char *from = after_blanks(*at);
   size_t length = strlen(word);
   if (strncmp(from, word, length) != 0 || (from[length] && from[length] != ' '))
@@ -333,7 +333,7 @@ static bool read_type(const char **at, const cli_kind *kind, rowscan_type *type)
 static int read_sizes(const char **at, int64_t *sizes) {
   int rank = 0;
   do {
-    if (rank == MOST_DIMS || !read_number(at, &sizes[rank]) || sizes[rank] < 1)
+    if (rank == MOST_DIMS || !next_number(at, &sizes[rank]) || sizes[rank] < 1)
       return 0;
     rank++;
     *at = after_blanks(*at);
@@ -360,15 +360,15 @@ static bool read_types(const char **at, bench_cell *cell) {
   if (!read_type(at, &kind_type, &cell->in))
     return false;
   cell->out = cell->in;
-  if (read_word(at, "->"))
+  if (next_word(at, "->"))
     return read_type(at, &kind_type, &cell->out);
-  return !read_word(at, "in") || read_type(at, &kind_acc, &cell->acc);
+  return !next_word(at, "in") || read_type(at, &kind_acc, &cell->acc);
 }
 
 /* Of a shape that has rows and their length, and none else. */
 static cell_view read_view(const char **at) {
   for (int view = CELL_DENSE + 1; view < CELL_VIEWS; view++)
-    if (read_word(at, cell_view_text((cell_view)view)))
+    if (next_word(at, cell_view_text((cell_view)view)))
       return (cell_view)view;
   return CELL_DENSE;
 }
@@ -380,7 +380,7 @@ bool given_cell(const char *text, bench_cell *cell) {
   *cell = (bench_cell){.group = CELL_GIVEN, .variants = CELL_ALL};
   if (!rank || !product(sizes, rank, &all))
     return false;
-  if (read_word(&text, "dim") && (!read_number(&text, &dim) || dim >= rank))
+  if (next_word(&text, "dim") && (!next_number(&text, &dim) || dim >= rank))
     return false;
   if (rank == 2 && dim == 1)
     cell->view = read_view(&text);

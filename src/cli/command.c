@@ -25,7 +25,7 @@ const cli_command cli_commands[] = {
 };
 const int cli_command_count = COUNT_OF(cli_commands);
 
-static int print_help(void) {
+static int print_command_list(void) {
   printf(
       "Usage: rowscan COMMAND [OPTION]... [OPERAND]...\n\n"
       "Prefix scans along one dimension of an array, on NVIDIA GPUs and on the CPU, with the same bits everywhere.\n\n"
@@ -39,15 +39,15 @@ static int print_help(void) {
   return EXIT_OK;
 }
 
-static const cli_command *find(const char *name) {
+static const cli_command *find_command(const char *name) {
   for (int i = 0; i < cli_command_count; i++)
     if (!strcmp(cli_commands[i].name, name))
       return &cli_commands[i];
   return NULL;
 }
 
-static int run(const char *name, int argc, char **argv) {
-  const cli_command *found = find(name);
+static int run_command(const char *name, int argc, char **argv) {
+  const cli_command *found = find_command(name);
   if (!found)
     return say_usage("unknown command '%s'", name);
   say_command(found->name);
@@ -56,14 +56,14 @@ static int run(const char *name, int argc, char **argv) {
 
 static int help(int argc, char **argv) {
   char option[] = "--help", *arguments[] = {option, NULL};
-  return argc ? run(argv[0], 1, arguments) : print_help();
+  return argc ? run_command(argv[0], 1, arguments) : print_command_list();
 }
 
 static int dispatch(int argc, char **argv) {
   if (argc < 2)
     return say_usage("missing command");
   if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-    return print_help();
+    return print_command_list();
   if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
     printf("rowscan %s\n", rowscan_version());
     return EXIT_OK;
@@ -72,7 +72,7 @@ static int dispatch(int argc, char **argv) {
     return help(argc - 2, argv + 2);
   if (*argv[1] == '-')
     return say_usage("unknown option '%s'", argv[1]);
-  return run(argv[1], argc - 2, argv + 2);
+  return run_command(argv[1], argc - 2, argv + 2);
 }
 
 int command_main(int argc, char **argv) {

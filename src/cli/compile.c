@@ -31,7 +31,7 @@ enum { UNSAID = INT_MIN };
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-static int check(compile_job *job) {
+static int complete_job(compile_job *job) {
   rowscan_spec *spec = &job->spec;
 #define FLAG(bit, name, ...) spec->flags |= job->name ? (bit) : 0;
   RS_SPEC_FIELDS(RS_NO_ROW, RS_NO_ROW, FLAG)
@@ -52,7 +52,7 @@ static int check(compile_job *job) {
   OPTION(option, 0, &kind_##values, &job->spec.member, help)
 #define FLAG(bit, name, when, option, help) OPTION(option, 0, &kind_switch, &job->name, help)
 
-static int read_options(compile_job *job, const char *name, const char *about, int argc, char **argv) {
+static int read_compile_options(compile_job *job, const char *name, const char *about, int argc, char **argv) {
   const cli_option options[] = {
       ARCHS_OPTION(job->arch_list) RS_SPEC_FIELDS(MEMBER, RS_NO_ROW, FLAG),
       OP_FILE_OPTION(job->op_file),
@@ -66,12 +66,12 @@ static int read_options(compile_job *job, const char *name, const char *about, i
   int status = options_read(&syntax, argc, argv, NULL);
   if (status == OPTIONS_READ)
     status = op_file_read(&job->spec.op, job->op_file);
-  return status == OPTIONS_READ ? check(job) : status;
+  return status == OPTIONS_READ ? complete_job(job) : status;
 }
 
 /* ---- compile: what is printed ------------------------------------------------------------------------------------ */
 
-static void print_head(compile_job *job) {
+static void print_module_head(compile_job *job) {
   if (job->as_json)
     json_array(&job->json, NULL);
   else
@@ -79,7 +79,7 @@ static void print_head(compile_job *job) {
            "local", "spills", "PTX", "CUBIN", "ms", "cache");
 }
 
-static void print_json(json_writer *json, const rowscan_module_info *info) {
+static void print_module_json(json_writer *json, const rowscan_module_info *info) {
   json_object(json, NULL);
   json_text(json, "arch", info->arch);
   json_text(json, "regime", rowscan_regime_name(info->regime));
@@ -95,9 +95,9 @@ static void print_json(json_writer *json, const rowscan_module_info *info) {
   json_end(json);
 }
 
-static void print_row(compile_job *job, const rowscan_module_info *info) {
+static void print_module_row(compile_job *job, const rowscan_module_info *info) {
   if (job->as_json)
-    print_json(&job->json, info);
+    print_module_json(&job->json, info);
   else
     say_line("%-8s %-7s %-12s %9d %9d %9d %9d %9zu %9zu %9.2f  %s", info->arch, rowscan_regime_name(info->regime),
              info->kernel, info->registers, info->shared_bytes, info->local_bytes, info->spill_bytes, info->ptx_bytes,
@@ -172,7 +172,7 @@ static int show_plan(compile_job *job, const rowscan_plan *plan, const char *arc
     if (status == ROWSCAN_OK && job->directory)
       result = write_files(job->directory, &spec, &module);
     if (status == ROWSCAN_OK)
-      print_row(job, &module);
+      print_module_row(job, &module);
   }
   return status == ROWSCAN_OK ? result : say_library(arch, status);
 }
@@ -195,7 +195,7 @@ static int compile_all(compile_job *job, rowscan_context *context) {
   if (result != EXIT_OK)
     return result;
   output_prints();
-  print_head(job);
+  print_module_head(job);
   for (int i = 0; i < job->archs.count; i++)
     if (compile(job, context, job->archs.name[i]) != EXIT_OK)
       result = EXIT_FAILED;
@@ -232,7 +232,7 @@ int command_compile(int argc, char **argv) {
   cli_session host = SESSION_KERNELS;
   rowscan_context *context;
   start(&job);
-  int status = read_options(&job, "compile", compile_about, argc, argv);
+  int status = read_compile_options(&job, "compile", compile_about, argc, argv);
   if (status == OPTIONS_READ)
     status = session_open(&context, &host);
   else
@@ -250,10 +250,11 @@ int command_source(int argc, char **argv) {
   compile_job job;
   start(&job);
   job.arch_list = "sm_90";
-  int result = read_options(&job, "source",
-                            "Prints the generated CUDA source of each kernel of a scan, for one architecture (sm_90).\n"
-                            "Needs neither a compiler nor a GPU.",
-                            argc, argv);
+  int result =
+      read_compile_options(&job, "source",
+                           "Prints the generated CUDA source of each kernel of a scan, for one architecture (sm_90).\n"
+                           "Needs neither a compiler nor a GPU.",
+                           argc, argv);
   if (result != OPTIONS_READ)
     return result;
   if (job.archs.all)

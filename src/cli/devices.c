@@ -14,7 +14,7 @@ static bool is_served(const rowscan_device_info *info) {
   return atoi(info->arch + strlen("sm_")) >= ROWSCAN_OLDEST_ARCH;
 }
 
-static void print_json(json_writer *json, int device, const rowscan_device_info *info) {
+static void print_device_json(json_writer *json, int device, const rowscan_device_info *info) {
   json_object(json, NULL);
   json_integer(json, "device", device);
   json_text(json, "name", info->name);
@@ -31,7 +31,7 @@ static void print_json(json_writer *json, int device, const rowscan_device_info 
   json_end(json);
 }
 
-static void print_row(int device, const rowscan_device_info *info) {
+static void print_device_row(int device, const rowscan_device_info *info) {
   char peak[32] = "";
   if (info->peak_gbs > 0)
     snprintf(peak, sizeof peak, "%.0f", info->peak_gbs);
@@ -40,7 +40,7 @@ static void print_row(int device, const rowscan_device_info *info) {
            peak);
 }
 
-static int list(int count, bool as_json) {
+static int list_devices(int count, bool as_json) {
   int result = EXIT_OK;
   json_writer json = {.file = stdout};
   if (as_json)
@@ -54,9 +54,9 @@ static int list(int count, bool as_json) {
     if (status != ROWSCAN_OK)
       result = say_library(NULL, status);
     else if (as_json)
-      print_json(&json, i, &info);
+      print_device_json(&json, i, &info);
     else
-      print_row(i, &info);
+      print_device_row(i, &info);
     if (status == ROWSCAN_OK && !is_served(&info))
       say_note("GPU %d is %s, older than sm_%d: the host engine serves instead", i, info.arch, ROWSCAN_OLDEST_ARCH);
   }
@@ -82,5 +82,5 @@ int command_devices(int argc, char **argv) {
     say_library("no GPU", status);
   else if (!count)
     say_note("no GPU");
-  return list(count, as_json);
+  return list_devices(count, as_json);
 }

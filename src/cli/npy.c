@@ -151,7 +151,7 @@ static void skip_space(reader *in) {
 }
 
 /* Takes the character, and the space around it, if it is next. */
-static bool take(reader *in, char wanted) {
+static bool take_sign(reader *in, char wanted) {
   skip_space(in);
   if (in->at == in->end || *in->at != wanted)
     return false;
@@ -197,7 +197,7 @@ static bool read_dimension(reader *in, int64_t *dimension) {
   if (value && *start == '0')
     return fail(in->why, "field 'shape': %s begins with a zero, which Python doesn't allow",
                 excerpt(text, start, in->at));
-  take(in, 'L');
+  take_sign(in, 'L');
   *dimension = value;
   return true;
 }
@@ -207,11 +207,11 @@ static bool read_dimension(reader *in, int64_t *dimension) {
 static bool read_shape(reader *in, npy_header *header) {
   char text[48];
   const char *start = in->at;
-  if (!take(in, '('))
+  if (!take_sign(in, '('))
     return fail_here(in, "field 'shape'", "a tuple");
   header->rank = 0;
   bool comma = true;
-  while (!take(in, ')')) {
+  while (!take_sign(in, ')')) {
     if (!comma)
       return fail_here(in, "field 'shape'", "',' or ')'");
     if (header->rank == NPY_RANK_MAX)
@@ -220,7 +220,7 @@ static bool read_shape(reader *in, npy_header *header) {
     if (!read_dimension(in, &header->shape[header->rank]))
       return false;
     header->rank++;
-    comma = take(in, ',');
+    comma = take_sign(in, ',');
   }
   if (header->rank == 1 && !comma)
     return fail(in->why, "field 'shape': %s is a number, not a tuple", excerpt(text, start, in->at));
@@ -311,7 +311,7 @@ static bool read_field(reader *in, npy_header *header, bool allow_bf16, int *see
   if (*seen & field)
     return fail(in->why, "field '%s' is there twice", text);
   *seen |= field;
-  if (!take(in, ':'))
+  if (!take_sign(in, ':'))
     return fail_here(in, "header", "':'");
   return field == HAS_DESCR   ? read_dtype(in, header, allow_bf16)
          : field == HAS_ORDER ? read_order(in, header)
@@ -325,13 +325,13 @@ static bool read_dict(reader *in, npy_header *header, bool allow_bf16) {
     in->at++;
   if (in->at == in->end || *in->at != '{')
     return fail_here(in, "header", "'{'");
-  take(in, '{');
-  while (!take(in, '}')) {
+  take_sign(in, '{');
+  while (!take_sign(in, '}')) {
     if (!comma)
       return fail_here(in, "header", "',' or '}'");
     if (!read_field(in, header, allow_bf16, &seen))
       return false;
-    comma = take(in, ',');
+    comma = take_sign(in, ',');
   }
   if (seen != HAS_ALL)
     return fail(in->why, "field '%s' is missing",
@@ -381,7 +381,7 @@ static bool find_dict(reader *in, const unsigned char *file, size_t size, size_t
  * As in NumPy, a dimension of 0 does not excuse the others from fitting. The limit is that of the widest type, so that
  * the output of a scan fits as well.
  */
-static bool measure(npy_header *header, char *why) {
+static bool measure_array(npy_header *header, char *why) {
   char text[NPY_SHAPE_TEXT_MAX];
   int64_t count = 1, bytes;
   bool empty = false;
@@ -403,7 +403,7 @@ static bool parse_header(npy_header *header, const void *file, size_t size, bool
                          size_t *wanted) {
   reader in = {.why = why};
   *header = (npy_header){0};
-  if (!find_dict(&in, file, size, wanted) || !read_dict(&in, header, allow_bf16) || !measure(header, why))
+  if (!find_dict(&in, file, size, wanted) || !read_dict(&in, header, allow_bf16) || !measure_array(header, why))
     return false;
   header->data_start = (size_t)(in.end - (const char *)file);
   *wanted = header->data_start + (size_t)header->bytes;

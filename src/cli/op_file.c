@@ -15,7 +15,7 @@
 enum { MOST_BYTES = 1 << 20 };
 
 /* Up to MOST_BYTES, and a NUL. */
-static int read_text(char *text, const char *name) {
+static int read_op_text(char *text, const char *name) {
   FILE *file = fopen(name, "re");
   if (!file)
     return say_failed("%s: cannot be opened: %s", name, strerror(errno));
@@ -38,7 +38,7 @@ int op_file_read(rowscan_op *op, const char *name) {
   char *text = malloc(MOST_BYTES + 2);
   if (!text)
     return say_failed("%s: out of memory", name);
-  int result = read_text(text, name);
+  int result = read_op_text(text, name);
   if (result == OPTIONS_READ) {
     rowscan_status status = rowscan_op_create(op, ROWSCAN_OPERATOR(.source = text));
     result = status ? say_library(name, status) : OPTIONS_READ;

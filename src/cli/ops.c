@@ -38,13 +38,13 @@ static const char *types_of(rowscan_op op) {
   return floats && others ? "all" : floats ? "floats" : "integers, bool";
 }
 
-static void print_row(rowscan_op op, const rs_op *row) {
+static void print_op_row(rowscan_op op, const rs_op *row) {
   const char *of_f32 = accumulator(op, ROWSCAN_F32), *of_i32 = accumulator(op, ROWSCAN_I32);
   printf("%-18s %6d %6d %7d  %-14s  %-13s  %-7s  %s\n", row->name, 1 + row->coefficient + row->more, row->params,
          1 + row->second, types_of(op), identities[op], of_f32 ? of_f32 : "", of_i32 ? of_i32 : "");
 }
 
-static void print_json(json_writer *json, rowscan_op op, const rs_op *row) {
+static void print_op_json(json_writer *json, rowscan_op op, const rs_op *row) {
   json_object(json, NULL);
   json_text(json, "op", row->name);
   json_integer(json, "inputs", 1 + row->coefficient + row->more);
@@ -79,9 +79,9 @@ int command_ops(int argc, char **argv) {
            "identity", "acc f32", "acc i32");
   for (int op = 0; op < COUNT_OF(identities); op++)
     if (as_json)
-      print_json(&json, (rowscan_op)op, rs_op_of((rowscan_op)op));
+      print_op_json(&json, (rowscan_op)op, rs_op_of((rowscan_op)op));
     else
-      print_row((rowscan_op)op, rs_op_of((rowscan_op)op));
+      print_op_row((rowscan_op)op, rs_op_of((rowscan_op)op));
   if (as_json)
     json_end(&json);
   return EXIT_OK;

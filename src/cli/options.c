@@ -67,7 +67,7 @@ static bool read_text(const cli_kind *kind, const char *text, void *target) {
   return true;
 }
 
-static bool read_stream(const cli_kind *kind, const char *text, void *target) {
+static bool read_stream_name(const cli_kind *kind, const char *text, void *target) {
   return *text && read_text(kind, text, target);
 }
 
@@ -106,7 +106,7 @@ const cli_kind kind_text = {.value = "TEXT", .expected = "text", .read = read_te
 const cli_kind kind_list = {.value = "LIST", .expected = "a list", .read = read_text};
 const cli_kind kind_file = {
     .value = "FILE", .expected = "the name of a file; standard input and output cannot be used", .read = read_file};
-const cli_kind kind_stream = {.value = "FILE", .expected = "the name of a file", .read = read_stream};
+const cli_kind kind_stream = {.value = "FILE", .expected = "the name of a file", .read = read_stream_name};
 const cli_kind kind_directory = {.value = "DIR", .expected = "the name of a directory", .read = read_file};
 
 #define ENGINES(X) X(ROWSCAN_ENGINE_AUTO, auto) X(ROWSCAN_ENGINE_HOST, host) X(ROWSCAN_ENGINE_CUDA, cuda)
@@ -156,7 +156,7 @@ void options_help_with(void (*print)(const cli_syntax *syntax)) {
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* The option that the argument names; *value is what follows '=' or the letter, else NULL. */
-static const cli_option *find(const cli_syntax *syntax, const char *argument, const char **value) {
+static const cli_option *find_option(const cli_syntax *syntax, const char *argument, const char **value) {
   size_t length = strcspn(argument, "=");
   for (int i = 0; i < syntax->option_count; i++) {
     const cli_option *option = &syntax->options[i];
@@ -178,7 +178,7 @@ static const cli_option *find(const cli_syntax *syntax, const char *argument, co
 /* Reads the option at argv[*at] and goes to its last argument. */
 static int read_option(const cli_syntax *syntax, int argc, char **argv, int *at) {
   const char *value = NULL, *given = argv[*at];
-  const cli_option *option = find(syntax, given, &value);
+  const cli_option *option = find_option(syntax, given, &value);
   if (!option)
     return say_usage("unknown option '%s'", given);
   if (!option->kind->read) {

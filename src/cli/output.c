@@ -148,7 +148,7 @@ static int failed(cli_output *output, const char *what, int error) {
 }
 
 /* Of a call of base/whole.h. */
-static int check(cli_output *output, bool done) {
+static int result_of(cli_output *output, bool done) {
   return done ? EXIT_OK : failed(output, output->whole.wrong, errno);
 }
 
@@ -221,10 +221,10 @@ int output_open(cli_output *output, const char *name) {
     return open_standard(output);
   *output = (cli_output){.name = name};
   if (!rs_whole_find(&output->whole, name))
-    return check(output, false);
+    return result_of(output, false);
   if (prints && replaces_standard(&output->whole))
     return failed(output, "is standard output too, where text is printed", 0);
-  return check(output, create(output));
+  return result_of(output, create(output));
 }
 
 /*
@@ -276,7 +276,7 @@ int output_write(cli_output *output, const void *bytes, size_t length) {
 }
 
 int output_private(cli_output *output) {
-  return check(output, rs_whole_private(&output->whole));
+  return result_of(output, rs_whole_private(&output->whole));
 }
 
 int output_commit(cli_output *output) {
@@ -286,7 +286,7 @@ int output_commit(cli_output *output) {
     return written;
   }
   unmap(output);
-  int status = check(output, rs_whole_commit(&output->whole, output->bytes));
+  int status = result_of(output, rs_whole_commit(&output->whole, output->bytes));
   guard_file(-1, NULL);
   return status;
 }

@@ -88,7 +88,7 @@ static int fill(cli_array *array, int file, size_t *bytes) {
 }
 
 /* The header, and as many bytes as it tells of; what comes after them is not read. As many are then mapped. */
-static int read_stream(cli_array *array, int file, bool allow_bf16) {
+static int read_whole_stream(cli_array *array, int file, bool allow_bf16) {
   size_t bytes = 0, wanted;
   int status = EXIT_OK;
   while (status == EXIT_OK && bytes == array->map_bytes &&
@@ -104,7 +104,7 @@ static int read_stream(cli_array *array, int file, bool allow_bf16) {
 }
 
 /* Of a file with a name nothing but regular ones: a pipe would make us wait for who knows what. */
-static int take(cli_array *array, int file, bool is_standard, bool allow_bf16) {
+static int take_file(cli_array *array, int file, bool is_standard, bool allow_bf16) {
   struct stat facts;
   if (fstat(file, &facts))
     return say_failed("%s: cannot be read: %s", array->name, strerror(errno));
@@ -114,7 +114,7 @@ static int take(cli_array *array, int file, bool is_standard, bool allow_bf16) {
     return say_failed("%s: is a terminal, where no array comes from", array->name);
   if (S_ISREG(facts.st_mode) && (!is_standard || lseek(file, 0, SEEK_CUR) == 0))
     return map(array, file, facts.st_size);
-  return is_standard ? read_stream(array, file, allow_bf16)
+  return is_standard ? read_whole_stream(array, file, allow_bf16)
                      : say_failed("%s: is not a regular file; a pipe is read as standard input, -", array->name);
 }
 
@@ -159,7 +159,7 @@ static int array_open(cli_array *array, const char *name, bool allow_bf16) {
   int file = is_standard ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (file < 0)
     return say_failed("%s: cannot be opened: %s", name, strerror(errno));
-  int status = take(array, file, is_standard, allow_bf16);
+  int status = take_file(array, file, is_standard, allow_bf16);
   if (!is_standard)
     close(file);
   return status == EXIT_OK ? parse(array, allow_bf16) : status;
@@ -267,7 +267,7 @@ static int check_further(scan_job *job) {
   return read_params(job, op->params);
 }
 
-static int read_options(scan_job *job, int argc, char **argv) {
+static int read_scan_options(scan_job *job, int argc, char **argv) {
   cli_kind mask_mode = kind_mask_mode; /* of its words those that others have options for are not offered */
   mask_mode.value = "select|multiply";
   mask_mode.expected = "select, multiply";
@@ -597,7 +597,7 @@ static int commit(scan_job *job) {
   return status;
 }
 
-static int run(scan_job *job) {
+static int run_scan(scan_job *job) {
   double start = rs_now_seconds();
   int status = open_in(job);
   if (status == EXIT_OK)
@@ -628,7 +628,7 @@ static double gbs(const scan_job *job) {
   return job->seconds > 0 ? 1e-9 * bytes / job->seconds : 0;
 }
 
-static void print_json(const scan_job *job) {
+static void print_scan_json(const scan_job *job) {
   json_writer json = {.file = stdout};
   json_object(&json, NULL);
   json_text(&json, "in", job->in_name);
@@ -661,7 +661,7 @@ static void print_json(const scan_job *job) {
   json_end(&json);
 }
 
-static void print_summary(const scan_job *job) {
+static void print_scan_summary(const scan_job *job) {
   char text[NPY_SHAPE_TEXT_MAX];
   say_note("%s: %s of %s %s along dimension %d, %s out, on the %s engine: %.3f s, %.2f GB/s; %.3f s with the files",
            job->out.name, rowscan_op_name(job->op), rowscan_type_name(job->in.header.type),
@@ -671,18 +671,18 @@ static void print_summary(const scan_job *job) {
 
 int command_scan(int argc, char **argv) {
   scan_job job = {.dim = -1, .session = SESSION_DEFAULT, .out = OUTPUT_NONE};
-  int status = read_options(&job, argc, argv);
+  int status = read_scan_options(&job, argc, argv);
   if (status != OPTIONS_READ)
     return status;
   if (job.json)
     output_prints();
   if (!job.quiet && progress_possible()) /* the engine works in smaller pieces if it has to tell */
     job.session.progress = progress_show;
-  status = run(&job);
+  status = run_scan(&job);
   if (status == EXIT_OK && job.json)
-    print_json(&job);
+    print_scan_json(&job);
   if (status == EXIT_OK && job.verbose)
-    print_summary(&job);
+    print_scan_summary(&job);
   guard_map(NULL, 0, NULL, NULL);
   free(job.second);
   array_close(&job.mask.array);

@@ -38,7 +38,7 @@ typedef struct warm_job {
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
 
-static bool grow(warm_job *job) {
+static bool grow_lists(warm_job *job) {
   size_t count = (size_t)job->count, room = job->room;
   rowscan_spec *specs = rs_list_room(job->specs, count, &job->room, sizeof *specs);
   int64_t *lines = specs ? rs_list_room(job->lines, count, &room, sizeof *lines) : NULL;
@@ -51,7 +51,7 @@ static int read_spec(warm_job *job, char *line, int64_t number) {
   line[strcspn(line, "#")] = 0;
   if (!line[strspn(line, " \t\r\n")])
     return EXIT_OK;
-  if (!grow(job))
+  if (!grow_lists(job))
     return say_failed("%s:%lld: out of memory", job->file, (long long)number);
   rowscan_spec *spec = &job->specs[job->count];
   *spec = (rowscan_spec){.size = sizeof *spec};
@@ -159,7 +159,7 @@ static int note(void *user, const rowscan_warmed *one) {
   return 0;
 }
 
-static void print_head(warm_job *job) {
+static void print_warm_head(warm_job *job) {
   if (!job->as_json)
     return;
   json_object(&job->json, NULL);
@@ -196,7 +196,7 @@ static int warm(warm_job *job, rowscan_context *context) {
   const char *archs[ARCHS_MAX];
   for (int i = 0; i < job->archs.count; i++)
     archs[i] = job->archs.name[i];
-  print_head(job);
+  print_warm_head(job);
   double start = rs_now_seconds();
   if (!job->quiet && progress_possible())
     progress_start();

@@ -215,7 +215,7 @@ typedef struct request {
 } request;
 
 /* A decision, how long it took, and what it was about. */
-static void tell(const rs_builder *builder, const request *asked, double start, const char *decision) {
+static void log_decision(const rs_builder *builder, const request *asked, double start, const char *decision) {
   rs_text line = {0};
   if (!builder->log.call)
     return;
@@ -330,14 +330,14 @@ static void publish(rs_builder *builder, const request *asked, build *one) {
   one->kept = !named || !rs_store_put(rs_builder_store(builder), key.data, one->binary.entry.part);
   if (!one->kept)
     rs_store_name(key.data, one->binary.name);
-  tell(builder, asked, start, one->kept ? "not kept on disk" : "kept on disk");
+  log_decision(builder, asked, start, one->kept ? "not kept on disk" : "kept on disk");
   if (one->kept && asked->fresh && named)
     rs_store_remove(rs_builder_store(builder), key.data); /* the one that was rejected */
   rs_text_free(&key);
 }
 
 /* way: how; and which other way there is, if it fails. */
-static rowscan_status compile(rs_builder *builder, const request *asked, build *one, rs_way_out *way) {
+static rowscan_status compile_build(rs_builder *builder, const request *asked, build *one, rs_way_out *way) {
   rs_compiled compiled;
   rs_text facts = {0};
   double start = rs_now_ms();
@@ -349,10 +349,10 @@ static rowscan_status compile(rs_builder *builder, const request *asked, build *
       count(builder, RS_COUNT_misses);
     count(builder, RS_COUNT_compiles);
   }
-  tell(builder, asked, start,
-       status   ? "not compiled, which failed"
-       : as_ptx ? "compiled as PTX of an older architecture"
-                : "compiled");
+  log_decision(builder, asked, start,
+               status   ? "not compiled, which failed"
+               : as_ptx ? "compiled as PTX of an older architecture"
+                        : "compiled");
   if (status == ROWSCAN_OK) {
     rs_facts_print(&compiled.facts, &facts);
     const rs_part parts[RS_STORE_PARTS] = {[PTX] = {compiled.ptx, compiled.ptx_bytes},
@@ -390,7 +390,7 @@ static bool from_others(rs_builder *builder, const request *asked, rs_way_out wa
   else if (way == RS_WAY_PTX && from_any_compiler(builder, asked, NULL, &one->binary))
     decision = "read from the cache, of an NVRTC that knows the architecture";
   if (decision)
-    tell(builder, asked, start, decision);
+    log_decision(builder, asked, start, decision);
   return decision != NULL;
 }
 
@@ -402,7 +402,7 @@ static void make_new(rs_builder *builder, const request *asked, build *one) {
       one->status = ROWSCAN_OK;
       return;
     }
-    one->status = compile(builder, asked, one, &way);
+    one->status = compile_build(builder, asked, one, &way);
   } while (way == RS_WAY_NEXT || (way == RS_WAY_PTX && serves(builder, asked->arch)));
   if (one->status == ROWSCAN_OK)
     publish(builder, asked, one);
@@ -416,7 +416,7 @@ static void make(rs_builder *builder, const request *asked, build *one) {
     lock = rs_store_acquire(rs_builder_store(builder), one->key, WAIT_MILLISECONDS);
   if (!asked->fresh && made_meanwhile(builder, asked, one->key, &one->binary)) {
     one->status = ROWSCAN_OK;
-    tell(builder, asked, start, "had from another process that made it meanwhile");
+    log_decision(builder, asked, start, "had from another process that made it meanwhile");
   } else {
     make_new(builder, asked, one);
   }
@@ -428,7 +428,7 @@ static void make(rs_builder *builder, const request *asked, build *one) {
 /* ---- sharing it -------------------------------------------------------------------------------------------------- */
 
 /* Who wants a fresh one joins only those who are making a fresh one. */
-static build *find(const rs_builder *builder, const char *key, bool fresh) {
+static build *find_build(const rs_builder *builder, const char *key, bool fresh) {
   for (build *one = builder->builds; one; one = one->next)
     if (strcmp(one->key, key) == 0 && (!fresh || (one->fresh && !one->done)))
       return one;
@@ -455,7 +455,7 @@ static void sweep(rs_builder *builder) {
   int kept = 0;
   for (build **at = &builder->builds; *at;) {
     build *one = *at;
-    if (one->users || (one->kept && find(builder, one->key, false) == one && ++kept <= MOST_KEPT)) {
+    if (one->users || (one->kept && find_build(builder, one->key, false) == one && ++kept <= MOST_KEPT)) {
       at = &one->next;
     } else {
       *at = one->next;
@@ -464,7 +464,7 @@ static void sweep(rs_builder *builder) {
   }
 }
 
-static rowscan_status take(const build *one, rs_binary *binary) {
+static rowscan_status take_binary(const build *one, rs_binary *binary) {
   if (one->status != ROWSCAN_OK)
     return one->message ? rs_fail_lines(one->status, "%s", one->message) : out_of_memory();
   if (!copy_binary(binary, one->binary.entry.part))
@@ -479,7 +479,7 @@ static rowscan_status take(const build *one, rs_binary *binary) {
 static rowscan_status share(rs_builder *builder, const char *key, const request *asked, rs_binary *binary) {
   double start = rs_now_ms();
   pthread_mutex_lock(&builder->lock);
-  build *one = find(builder, key, asked->fresh);
+  build *one = find_build(builder, key, asked->fresh);
   bool maker = !one;
   if (maker && !(one = begin(builder, key, asked->fresh))) {
     pthread_mutex_unlock(&builder->lock);
@@ -495,7 +495,7 @@ static rowscan_status share(rs_builder *builder, const char *key, const request 
   }
   while (!one->done)
     pthread_cond_wait(&builder->done, &builder->lock);
-  rowscan_status status = take(one, binary);
+  rowscan_status status = take_binary(one, binary);
   if (status == ROWSCAN_OK && !asked->fresh) {
     binary->cached = binary->cached || !maker;
     if (binary->cached)
@@ -505,7 +505,7 @@ static rowscan_status share(rs_builder *builder, const char *key, const request 
   sweep(builder);
   pthread_mutex_unlock(&builder->lock);
   if (!maker)
-    tell(builder, asked, start, "had from another thread");
+    log_decision(builder, asked, start, "had from another thread");
   return status;
 }
 
@@ -540,7 +540,7 @@ static rowscan_status refuse(rs_builder *builder, const request *asked) {
 /* What replaces an entry that was rejected, and could not be kept: it goes before the entry, which a pack still has. */
 static bool has_replacement(rs_builder *builder, const char *key) {
   pthread_mutex_lock(&builder->lock);
-  const build *one = find(builder, key, false);
+  const build *one = find_build(builder, key, false);
   bool has = one && one->fresh && one->done && one->status == ROWSCAN_OK;
   pthread_mutex_unlock(&builder->lock);
   return has;
@@ -559,7 +559,7 @@ static rowscan_status answer(rs_builder *builder, const request *asked, rs_binar
     if (!hit && !asked->fresh && builder->forbidden_by)
       hit = from_any_compiler(builder, asked, key.data, &built);
     if (!asked->fresh)
-      tell(builder, asked, start, hit ? "read from the cache" : "not found in the cache");
+      log_decision(builder, asked, start, hit ? "read from the cache" : "not found in the cache");
     if (hit)
       count_hit(builder, &built);
     else if (builder->forbidden_by)
@@ -569,7 +569,7 @@ static rowscan_status answer(rs_builder *builder, const request *asked, rs_binar
   }
   if (status == ROWSCAN_NO_COMPILER) {
     if (!asked->fresh && from_any_compiler(builder, asked, NULL, &built)) {
-      tell(builder, asked, start, "read from the cache, without a compiler");
+      log_decision(builder, asked, start, "read from the cache, without a compiler");
       count_hit(builder, &built);
       status = ROWSCAN_OK;
     } else if (builder->forbidden_by) /* a compiler would make no difference */

@@ -134,7 +134,7 @@ static void search_sections(const file *from, const Elf64_Ehdr *header, char *id
   }
 }
 
-static const char *check(const Elf64_Ehdr *header) {
+static const char *check_elf(const Elf64_Ehdr *header) {
   if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
     return "not an ELF file";
   if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != BYTE_ORDER_HERE ||
@@ -154,7 +154,7 @@ const char *rs_buildid_read(int fd, char id[RS_BUILDID_ROOM]) {
   from.begun = read_some(fd, 0, from.begin, sizeof from.begin);
   if (fstat(fd, &status) != 0 || !read_at(&from, 0, &header, sizeof header))
     return "not an ELF file";
-  const char *wrong = check(&header);
+  const char *wrong = check_elf(&header);
   if (wrong)
     return wrong;
   if (!search_segments(&from, &header, (uint64_t)status.st_size, id)) {

@@ -50,9 +50,9 @@ typedef struct compiler {
   bool virtual; /* PTX alone */
 } compiler;
 
-#define CALL(compiler, call, ...) check(compiler, (compiler)->calls->call(__VA_ARGS__), #call)
+#define CALL(compiler, call, ...) check_call(compiler, (compiler)->calls->call(__VA_ARGS__), #call)
 
-static rowscan_status check(const compiler *c, nvrtcResult result, const char *call) {
+static rowscan_status check_call(const compiler *c, nvrtcResult result, const char *call) {
   return result == NVRTC_SUCCESS ? ROWSCAN_OK : rs_nvrtc_failed(c->nvrtc, c->calls, result, call);
 }
 
@@ -94,7 +94,7 @@ static void destroy(compiler *c) {
 }
 
 /* In place of the program that there is. */
-static rowscan_status create(compiler *c) {
+static rowscan_status create_program(compiler *c) {
   size_t count = (size_t)rs_kernel_count;
   const char **texts = malloc(2 * (count + 1) * sizeof *texts);
   if (!texts)
@@ -118,14 +118,14 @@ typedef nvrtcResult bytes_call(nvrtcProgram program, char *bytes);
 static rowscan_status fetch(const compiler *c, size_call *ask, bytes_call *get, const char *call, char **to,
                             size_t *bytes) {
   size_t count = 0;
-  rowscan_status status = check(c, ask(c->program, &count), call);
+  rowscan_status status = check_call(c, ask(c->program, &count), call);
   if (status != ROWSCAN_OK)
     return status;
   char *data = count < SIZE_MAX ? malloc(count + 1) : NULL;
   if (!data)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the %zu bytes of %s", count, call);
   data[0] = data[count] = 0;
-  status = count ? check(c, get(c->program, data), call) : ROWSCAN_OK;
+  status = count ? check_call(c, get(c->program, data), call) : ROWSCAN_OK;
   if (status != ROWSCAN_OK) {
     free(data);
     return status;
@@ -214,20 +214,20 @@ static bool replace(rs_compiled *compiled, rs_compiled *other, bool better) {
 static bool run_cautiously(compiler *c, int fewer_blocks, rs_compiled *compiled) {
   rs_compiled other = {0};
   const attempt as = {.fewer_blocks = fewer_blocks, .cautious = true};
-  return replace(compiled, &other, create(c) == ROWSCAN_OK && run(c, &as, &other) == NVRTC_SUCCESS);
+  return replace(compiled, &other, create_program(c) == ROWSCAN_OK && run(c, &as, &other) == NVRTC_SUCCESS);
 }
 
 /* What is told is what was said of the first compile. */
 static rowscan_status run_and_explain(compiler *c, int fewer_blocks, rs_compiled *compiled) {
   attempt as = {.fewer_blocks = fewer_blocks};
-  rowscan_status status = create(c);
+  rowscan_status status = create_program(c);
   if (status != ROWSCAN_OK)
     return status;
   nvrtcResult result = run(c, &as, compiled);
   if (result == NVRTC_SUCCESS || (assembler_failed(result, compiled) && run_cautiously(c, fewer_blocks, compiled)))
     return ROWSCAN_OK;
   as.without_facts = true;
-  if (result == NVRTC_ERROR_COMPILATION && says_nothing(compiled) && create(c) == ROWSCAN_OK)
+  if (result == NVRTC_ERROR_COMPILATION && says_nothing(compiled) && create_program(c) == ROWSCAN_OK)
     run(c, &as, compiled);
   status = rejected(c, result, compiled->warnings.data ? compiled->warnings.data : "");
   if (result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE && rs_nvrtc_next(c->nvrtc, c->calls))
@@ -235,7 +235,7 @@ static rowscan_status run_and_explain(compiler *c, int fewer_blocks, rs_compiled
   return status;
 }
 
-static rowscan_status take(const compiler *c, rs_compiled *compiled) {
+static rowscan_status take_results(const compiler *c, rs_compiled *compiled) {
   const rs_nvrtc_calls *calls = c->calls;
   rowscan_status status =
       fetch(c, calls->nvrtcGetPTXSize, calls->nvrtcGetPTX, "nvrtcGetPTX", &compiled->ptx, &compiled->ptx_bytes);
@@ -252,7 +252,7 @@ static rowscan_status take(const compiler *c, rs_compiled *compiled) {
 
 static rowscan_status compile_with(compiler *c, int fewer_blocks, rs_compiled *compiled) {
   rowscan_status status = run_and_explain(c, fewer_blocks, compiled);
-  return status == ROWSCAN_OK ? take(c, compiled) : status;
+  return status == ROWSCAN_OK ? take_results(c, compiled) : status;
 }
 
 /* Of the compiles with fewer and fewer blocks that with the least local memory, spills included; of equals the first.
@@ -267,7 +267,8 @@ static void mend_spills(compiler *c, rs_compiled *compiled) {
   }
 }
 
-static rowscan_status compile(rs_nvrtc *nvrtc, const char *source, int arch, bool as_ptx, rs_compiled *compiled) {
+static rowscan_status compile_source(rs_nvrtc *nvrtc, const char *source, int arch, bool as_ptx,
+                                     rs_compiled *compiled) {
   *compiled = (rs_compiled){0};
   compiler c = {.nvrtc = nvrtc, .source = source};
   rs_nvrtc_enter();
@@ -286,11 +287,11 @@ static rowscan_status compile(rs_nvrtc *nvrtc, const char *source, int arch, boo
 }
 
 rowscan_status rs_compile(rs_nvrtc *nvrtc, const char *source, int arch, rs_compiled *compiled) {
-  return compile(nvrtc, source, arch, false, compiled);
+  return compile_source(nvrtc, source, arch, false, compiled);
 }
 
 rowscan_status rs_compile_ptx(rs_nvrtc *nvrtc, const char *source, int arch, rs_compiled *compiled) {
-  return compile(nvrtc, source, arch, true, compiled);
+  return compile_source(nvrtc, source, arch, true, compiled);
 }
 
 void rs_compiled_free(rs_compiled *compiled) {

@@ -70,7 +70,7 @@ static const rs_symbol symbols[] = {
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
-static rs_nvrtc *create(void) {
+static rs_nvrtc *create_nvrtc(void) {
   rs_nvrtc *nvrtc = calloc(1, sizeof *nvrtc);
   if (nvrtc && pthread_mutex_init(&nvrtc->lock, NULL) != 0) {
     free(nvrtc);
@@ -94,7 +94,7 @@ static void name_all(rs_nvrtc *nvrtc, int driver) {
 }
 
 rs_nvrtc *rs_nvrtc_open(const char *name, const rs_log *log) {
-  rs_nvrtc *nvrtc = create();
+  rs_nvrtc *nvrtc = create_nvrtc();
   if (!nvrtc)
     return NULL;
   if (log)
@@ -125,7 +125,7 @@ void rs_nvrtc_prefer(rs_nvrtc *nvrtc, int driver) {
 }
 
 rs_nvrtc *rs_nvrtc_from_table(const rs_nvrtc_calls *calls, const char *id) {
-  rs_nvrtc *nvrtc = create();
+  rs_nvrtc *nvrtc = create_nvrtc();
   if (!nvrtc)
     return NULL;
   candidate *one = calloc(1, sizeof *one);
@@ -331,7 +331,7 @@ static bool is_whole(const candidate *one) {
   return whole;
 }
 
-static rowscan_status tell(const rs_nvrtc *nvrtc) {
+static rowscan_status fail_unfound(const rs_nvrtc *nvrtc) {
   rs_text message = {0};
   if (nvrtc->asked)
     rs_text_add(&message, "no NVRTC: %s names %s", nvrtc->asked_by, nvrtc->asked);
@@ -368,7 +368,7 @@ static candidate *take_lone(rs_nvrtc *nvrtc) {
 }
 
 /* What follows is called with the lock held. Leaves the last error alone if it can. */
-static bool find(rs_nvrtc *nvrtc) {
+static bool find_candidate(rs_nvrtc *nvrtc) {
   nvrtc->starved = false;
   while (!nvrtc->at) {
     candidate *one = calloc(1, sizeof *one);
@@ -390,7 +390,7 @@ static bool find(rs_nvrtc *nvrtc) {
 }
 
 static bool load(rs_nvrtc *nvrtc) {
-  while (find(nvrtc)) {
+  while (find_candidate(nvrtc)) {
     if (nvrtc->at->loaded || load_one(nvrtc, nvrtc->at))
       return true;
     nvrtc->at = NULL;
@@ -403,7 +403,7 @@ static int version_of(const candidate *one) {
 }
 
 static rowscan_status why_not(const rs_nvrtc *nvrtc) {
-  return nvrtc->starved ? rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory while looking for NVRTC") : tell(nvrtc);
+  return nvrtc->starved ? rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory while looking for NVRTC") : fail_unfound(nvrtc);
 }
 
 /* ---- forks ------------------------------------------------------------------------------------------------------- */
@@ -444,7 +444,7 @@ static const candidate *found(rs_nvrtc *nvrtc, rowscan_status *status) {
   double start = rs_now_ms();
   pthread_mutex_lock(&nvrtc->lock);
   bool before = nvrtc->at != NULL;
-  const candidate *one = find(nvrtc) ? nvrtc->at : NULL;
+  const candidate *one = find_candidate(nvrtc) ? nvrtc->at : NULL;
   if (status)
     *status = one ? ROWSCAN_OK : why_not(nvrtc);
   pthread_mutex_unlock(&nvrtc->lock);

@@ -136,7 +136,7 @@ typedef struct walk {
 } walk;
 
 /* What `status` says of done, which is no link; `last`: nothing is looked up in it but the file itself. */
-static bool check(const walk *at, const struct stat *status, bool last, rs_text *why) {
+static bool check_step(const walk *at, const struct stat *status, bool last, rs_text *why) {
   const char *path = *at->done ? at->done : "/";
   bool sticky = S_ISDIR(status->st_mode) && (status->st_mode & S_ISVTX) && !last;
   if (!is_one_of(&at->trusted, status->st_uid)) {
@@ -203,7 +203,7 @@ static bool step(walk *at, const char *name, rs_text *why) {
     return false;
   }
   /* The directory that has the file, or the link to it: a library has companions, which are looked up beside it. */
-  if (is_at_last(at) && (lstat(*at->done ? at->done : "/", &status) != 0 || !check(at, &status, true, why)))
+  if (is_at_last(at) && (lstat(*at->done ? at->done : "/", &status) != 0 || !check_step(at, &status, true, why)))
     return false;
   snprintf(at->done + parent, sizeof at->done - parent, "/%s", name);
   if (lstat(at->done, &status) != 0) {
@@ -211,7 +211,7 @@ static bool step(walk *at, const char *name, rs_text *why) {
     return false;
   }
   if (!S_ISLNK(status.st_mode))
-    return check(at, &status, false, why);
+    return check_step(at, &status, false, why);
   if (!is_one_of(&at->trusted, status.st_uid)) {
     rs_text_add(why, "%s belongs to user %u", at->done, (unsigned)status.st_uid);
     return false;
@@ -228,7 +228,7 @@ bool rs_trusts(const char *path, rs_text *why) {
     return false;
   }
   snprintf(at.rest, sizeof at.rest, "%s", path);
-  if (lstat("/", &root) != 0 || !check(&at, &root, false, why))
+  if (lstat("/", &root) != 0 || !check_step(&at, &root, false, why))
     return false;
   while (next_component(&at, name))
     if (!step(&at, name, why))

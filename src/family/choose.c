@@ -28,7 +28,7 @@ static int64_t groups_blocks(const rs_shape *shape, int64_t rows) {
 /* ---- which kernel ------------------------------------------------------------------------------------------------ */
 
 /* Whether a kernel that is not for any strides takes these rows. */
-static bool takes(const rs_shape *shape, const rs_rows *rows, const rowscan_spec *spec) {
+static bool kernel_takes(const rs_shape *shape, const rs_rows *rows, const rowscan_spec *spec) {
   const rs_family *family = rs_family_of(shape);
   bool all = !shape->tiles || rows->length <= rs_most(shape);
   for (int a = 0; a < rs_arrays(rows) && all; a++)
@@ -56,7 +56,7 @@ static bool few_slabs(const rs_kernels *all, const rs_shape *shape, const rs_row
 static rs_kernel best(const rs_kernels *all, const rs_rows *rows, rs_kernel any, rs_kernel few_rows) {
   for (rs_kernel kernel = few_rows; kernel > any; kernel--) {
     const rs_shape *shape = &all->geometry.shape[kernel];
-    if (shape->made_of && (kernel != few_rows || few(all, shape, rows)) && takes(shape, rows, all->spec) &&
+    if (shape->made_of && (kernel != few_rows || few(all, shape, rows)) && kernel_takes(shape, rows, all->spec) &&
         !few_slabs(all, shape, rows))
       return kernel;
   }
@@ -66,8 +66,8 @@ static rs_kernel best(const rs_kernels *all, const rs_rows *rows, rs_kernel any,
 /* Of a plan for any length, where rows are not cut over blocks; those of no elements are for a warp each. */
 static rs_kernel best_of_any_length(const rs_kernels *all, const rs_rows *rows) {
   const rs_shape *slab = &all->geometry.shape[RS_KERNEL_DENSE], *words = &all->geometry.shape[RS_KERNEL_ALIGNED];
-  bool in_words = words->made_of && takes(words, rows, all->spec);
-  bool in_slabs = rows->length && slab->made_of && takes(slab, rows, all->spec);
+  bool in_words = words->made_of && kernel_takes(words, rows, all->spec);
+  bool in_slabs = rows->length && slab->made_of && kernel_takes(slab, rows, all->spec);
   if (in_slabs && !rs_tune_warp_each(all->spec, in_words, rows->length, rows->count, all->multiprocessors))
     return RS_KERNEL_DENSE;
   return in_words ? RS_KERNEL_ALIGNED : RS_KERNEL_ANY;
@@ -190,5 +190,5 @@ bool rs_kernels_forced_serves(const rs_kernels *all, const rs_rows *rows) {
   const rs_shape *shape = &all->geometry.shape[all->only];
   if (all->geometry.regime == ROWSCAN_REGIME_COLUMN)
     return rs_columns_forced_serves(&all->geometry, rows);
-  return all->only == RS_KERNEL_ANY || all->only == RS_KERNEL_LONG_ANY || takes(shape, rows, all->spec);
+  return all->only == RS_KERNEL_ANY || all->only == RS_KERNEL_LONG_ANY || kernel_takes(shape, rows, all->spec);
 }

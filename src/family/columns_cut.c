@@ -54,7 +54,7 @@ static bool apart(const rs_shape *shape, int64_t columns) {
  * and its last; and so many words from one segment to the next that lanes which have other segments meet in few banks:
  * of the 8 words that banks have, a step takes some, and those of the next segment are to be others.
  */
-static int64_t pad_of(const rs_shape *shape, int64_t columns, int bytes) {
+static int64_t tile_pad(const rs_shape *shape, int64_t columns, int bytes) {
   enum { WORD = 16, BANKS = 8 };
   if (!bytes || !apart(shape, columns))
     return 0;
@@ -67,8 +67,8 @@ static int64_t pad_of(const rs_shape *shape, int64_t columns, int bytes) {
   return words * WORD - size;
 }
 static int64_t pads_of(const rs_shape *shape, int64_t columns) {
-  return pad_of(shape, columns, shape->in) + pad_of(shape, columns, shape->mask) +
-         (shape->in == shape->out || shape->straight ? 0 : pad_of(shape, columns, shape->out));
+  return tile_pad(shape, columns, shape->in) + tile_pad(shape, columns, shape->mask) +
+         (shape->in == shape->out || shape->straight ? 0 : tile_pad(shape, columns, shape->out));
 }
 
 /* Of a tile that has not all steps, about. */
@@ -126,7 +126,7 @@ bool rs_columns_one_strip(const rs_shape *shape, const rs_rows *rows) {
   return few && rs_rows_one_run(rows, shape->length, shape->mask != 0);
 }
 
-static void cut_size(ColumnCut *cut, const rs_shape *shape, const rs_rows *rows, bool many) {
+static void cut_tiles(ColumnCut *cut, const rs_shape *shape, const rs_rows *rows, bool many) {
   int64_t inner = rs_columns_of(rows), length = shape->length;
   int64_t elements = whole_elements(shape);
   int64_t columns = inner, strip = shape->strip_bytes / shape->in;
@@ -210,7 +210,7 @@ static uint32_t word_divisor(const ColumnCut *cut, const rs_operand *a, int mode
 
 /* Elements between segments. Steps in words keep off them by their pitch. */
 static int pad_elements(const ColumnCut *cut, const rs_shape *shape, const rs_operand *a, int mode) {
-  return mode == BY_STEPS ? 0 : (int)(pad_of(shape, cut->columns, a->bytes) / a->bytes);
+  return mode == BY_STEPS ? 0 : (int)(tile_pad(shape, cut->columns, a->bytes) / a->bytes);
 }
 
 static int room_of(const ColumnCut *cut, const rs_shape *shape, const rs_operand *a, int pitch, int pad) {
@@ -234,7 +234,7 @@ static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_shape *shape
   memset(cut, 0, sizeof *cut);
   /* few are better cut into tiles for all multiprocessors; large tiles were measured of neighbours only */
   bool many = rs_neighbours(in, rows) && rs_neighbours(out, rows) && rs_outers_of(rows) >= shape->multiprocessors;
-  cut_size(cut, shape, rows, many);
+  cut_tiles(cut, shape, rows, many);
 
   while (cut->lanes_log < 5 && RS_COLUMN_LANE_SEGMENTS << cut->lanes_log < cut->segments)
     cut->lanes_log++;

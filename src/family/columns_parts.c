@@ -168,7 +168,7 @@ static const struct {
                            [RS_TEMPLATE_COLUMNS_AT_ONCE] = {rs_at_once_fits, best_at_once, rs_at_once_cut},
                            [RS_TEMPLATE_PAIRS] = {rs_pairs_fits, NULL, rs_pairs_cut}};
 
-static bool takes(const rs_geometry *columns, rs_template made_of, const rs_rows *rows) {
+static bool template_takes(const rs_geometry *columns, rs_template made_of, const rs_rows *rows) {
   return kernels[rs_template_kind(made_of)].takes(rs_column_shape(columns, made_of), rows);
 }
 
@@ -189,7 +189,7 @@ static void cut(rs_columns_launch *launch, const rs_geometry *columns) {
 static rs_template next_best(const rs_geometry *columns, int made_of, const rs_rows *rows) {
   if (columns->forced)
     return columns->forced;
-  while (!takes(columns, (rs_template)made_of, rows) ||
+  while (!template_takes(columns, (rs_template)made_of, rows) ||
          (kernels[made_of].best && !kernels[made_of].best(columns, rows)))
     made_of--;
   return (rs_template)made_of;
@@ -223,7 +223,7 @@ static bool part_fits(rs_columns_parts *parts, int dim, int64_t size) {
   rs_columns_launch launch = {.rows = &parts->part, .made_of = parts->made_of};
   parts->part = *parts->rows;
   shrink(&parts->part, dim, size);
-  return takes(parts->columns, parts->made_of, &parts->part) && rs_columns_whole(&launch, parts->columns);
+  return template_takes(parts->columns, parts->made_of, &parts->part) && rs_columns_whole(&launch, parts->columns);
 }
 
 /*
@@ -244,7 +244,7 @@ static bool parts_of(rs_columns_parts *parts, int dim) {
   }
 }
 
-static bool choose(rs_columns_parts *parts) {
+static bool choose_parts(rs_columns_parts *parts) {
   for (int dim = 0; dim < parts->rows->rank; dim++)
     if (parts_of(parts, dim))
       return true;
@@ -254,13 +254,13 @@ static bool choose(rs_columns_parts *parts) {
 bool rs_columns_forced_serves(const rs_geometry *columns, const rs_rows *rows) {
   rs_columns_launch launch = {.rows = rows, .made_of = columns->forced};
   rs_columns_parts parts = {.columns = columns, .rows = rows, .made_of = columns->forced};
-  return takes(columns, columns->forced, rows) && (rs_columns_whole(&launch, columns) || choose(&parts));
+  return template_takes(columns, columns->forced, rows) && (rs_columns_whole(&launch, columns) || choose_parts(&parts));
 }
 
 void rs_columns_begin(rs_columns_parts *parts, const rs_geometry *columns, const rs_rows *rows) {
   *parts = (rs_columns_parts){.columns = columns, .rows = rows, .made_of = rs_columns_best(columns, rows), .outers = 1};
   /* another has fewer tiles, or takes a few columns */
-  while (!choose(parts) && !columns->forced && parts->made_of > for_all(columns))
+  while (!choose_parts(parts) && !columns->forced && parts->made_of > for_all(columns))
     parts->made_of = next_best(columns, parts->made_of - 1, rows);
   for (int d = 0; d < parts->dim; d++)
     parts->outers *= rows->shape[d];

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Elements of a sector that no two strips write; RingSheet::SECTOR. */
-static int sector_of(int bytes) {
+static int sector_columns(int bytes) {
   return 32 / bytes;
 }
 
@@ -20,7 +20,7 @@ static int most_columns(const rs_shape *shape) {
  * What so many blocks of so many columns take: the columns of the multiprocessor that has most blocks. The movers of a
  * block, and what strips share, take as long as some more.
  */
-static int64_t cost_of(const rs_shape *shape, int64_t blocks, int64_t columns) {
+static int64_t cost_of_ring(const rs_shape *shape, int64_t blocks, int64_t columns) {
   enum { OTHER_COLUMNS = 48 };
   return rs_ceiling(blocks, rs_larger(shape->multiprocessors, 1)) * (columns + OTHER_COLUMNS);
 }
@@ -28,14 +28,14 @@ static int64_t cost_of(const rs_shape *shape, int64_t blocks, int64_t columns) {
 /* Strips of about as many columns each. */
 static void cut_strips(RingCut *cut, const rs_shape *shape, const rs_rows *rows) {
   enum { TRIED = 12 };
-  int columns = (int)rs_columns_of(rows), sector = sector_of(shape->out), most = most_columns(shape);
+  int columns = (int)rs_columns_of(rows), sector = sector_columns(shape->out), most = most_columns(shape);
   int64_t cheapest = INT64_MAX, outers = rs_outers_of(rows);
   int least = columns <= most ? 1 : (int)rs_ceiling(columns, (most - sector + 1) / sector * sector);
   cut->columns = columns;
   for (int strips = least; strips < least + TRIED; strips++) {
     int apart = strips == 1 ? columns : (int)rs_up(rs_ceiling(columns, strips), sector);
     int width = strips == 1 ? columns : apart + sector - 1;
-    int64_t cost = cost_of(shape, outers * rs_ceiling(columns, apart), width);
+    int64_t cost = cost_of_ring(shape, outers * rs_ceiling(columns, apart), width);
     if (width <= most && cost < cheapest) {
       cheapest = cost;
       cut->apart = apart;
@@ -84,7 +84,7 @@ static int outers_of(const RingCut *cut, const rs_shape *shape, const rs_rows *r
   int64_t cheapest = INT64_MAX;
   int best = 1;
   for (int outers = 1; outers <= most; outers++) {
-    int64_t cost = cost_of(shape, rs_ceiling(rs_outers_of(rows), outers), (int64_t)outers * cut->most);
+    int64_t cost = cost_of_ring(shape, rs_ceiling(rs_outers_of(rows), outers), (int64_t)outers * cut->most);
     if (cost < cheapest) {
       cheapest = cost;
       best = outers;

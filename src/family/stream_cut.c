@@ -9,7 +9,7 @@
 /* ---- which rows -------------------------------------------------------------------------------------------------- */
 
 /* Whether results lie as far from a word of 16 bytes as elements, whose place they take. */
-static bool in_place(const rs_shape *shape, const rs_rows *rows) {
+static bool aligned_alike(const rs_shape *shape, const rs_rows *rows) {
   bool same = (((uintptr_t)rows->array[RS_IN].data ^ (uintptr_t)rows->array[RS_OUT].data) & 15) == 0;
   for (int d = 0; d < rows->rank - 1; d++)
     same = same && (((rows->array[RS_IN].stride[d] - rows->array[RS_OUT].stride[d]) * shape->in & 15) == 0 ||
@@ -59,11 +59,11 @@ static void cut_stage(StreamCut *cut, const rs_shape *shape, int parts_log) {
 /* LEAST_WORKERS: warps that scan and reduce. */
 enum { LEAST_STAGES = 3, LEAST_WORKERS = 6 };
 
-static int most_bytes(const StreamCut *cut, const rs_shape *shape) {
+static int most_stage_bytes(const StreamCut *cut, const rs_shape *shape) {
   return cut->bands > 1 ? shape->tile_bytes : cut->pieces_log ? shape->pieced_bytes : shape->band_bytes;
 }
 
-static void cut_size(StreamCut *cut, const rs_shape *shape, int64_t columns, int64_t outers) {
+static void cut_bands(StreamCut *cut, const rs_shape *shape, int64_t columns, int64_t outers) {
   memset(cut, 0, sizeof *cut);
   cut->columns = (int32_t)columns;
   cut->bands = (int32_t)rs_ceiling(columns, RS_STREAM_BAND);
@@ -77,7 +77,7 @@ static void cut_size(StreamCut *cut, const rs_shape *shape, int64_t columns, int
     StreamCut larger = *cut;
     cut_stage(&larger, shape, log);
     int64_t tiles = outers * rs_ceiling(shape->length, larger.steps);
-    if (larger.stage_bytes > most_bytes(cut, shape) || larger.stages < LEAST_STAGES ||
+    if (larger.stage_bytes > most_stage_bytes(cut, shape) || larger.stages < LEAST_STAGES ||
         tiles < shape->least_tiles * (int64_t)shape->multiprocessors)
       break;
     *cut = larger;
@@ -95,20 +95,20 @@ int64_t rs_stream_columns(const rs_shape *shape) {
 
 bool rs_stream_fits(const rs_shape *shape, const rs_rows *rows) {
   int64_t columns = rs_columns_of(rows);
-  if (columns > rs_stream_columns(shape) || !in_place(shape, rows))
+  if (columns > rs_stream_columns(shape) || !aligned_alike(shape, rows))
     return false;
   for (int a = RS_IN; a <= (shape->mask ? RS_MASK : RS_OUT); a++)
     if (!rs_steps_in_a_run(&rows->array[a], rows, shape->length))
       return false;
   StreamCut cut;
-  cut_size(&cut, shape, columns, rs_outers_of(rows));
+  cut_bands(&cut, shape, columns, rs_outers_of(rows));
   return cut.stages >= LEAST_STAGES && cut.tiles > 1 && rs_ceiling(shape->length, cut.steps) <= RS_STREAM_TILES;
 }
 
 void rs_stream_cut(rs_cut *to, rs_column_need *need, const rs_shape *shape, const rs_rows *rows) {
   StreamCut *cut = &to->stream;
   int64_t columns = rs_columns_of(rows), outers = rs_outers_of(rows);
-  cut_size(cut, shape, columns, outers);
+  cut_bands(cut, shape, columns, outers);
   int64_t tiles = outers * cut->tiles;
   need->blocks = tiles < shape->multiprocessors ? tiles : shape->multiprocessors;
   need->shared = cut->stages * cut->stage_bytes;

@@ -206,7 +206,7 @@ static void tune_any_length(const rowscan_spec *spec, int arch, rs_geometry *g) 
     g->shape[RS_KERNEL_LONG_ANY] = g->shape[RS_KERNEL_LONG_ALIGNED] = (rs_shape){0};
 }
 
-static rs_geometry choose(const rowscan_spec *spec, int arch) {
+static rs_geometry choose_geometry(const rowscan_spec *spec, int arch) {
   rs_geometry g = {.regime = regime_of(spec, arch)};
   if (rs_spec_has_further(spec) && g.regime != ROWSCAN_REGIME_COLUMN) {
     rs_tune_further(spec, arch, g.shape);
@@ -273,7 +273,7 @@ void rs_tune_finish(const rowscan_spec *spec, int arch, rs_kernel kernel, rs_sha
 }
 
 rs_geometry rs_tune(const rowscan_spec *spec, int arch) {
-  rs_geometry g = choose(spec, arch);
+  rs_geometry g = choose_geometry(spec, arch);
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
     rs_tune_finish(spec, arch, (rs_kernel)kernel, &g.shape[kernel]);
   return g;

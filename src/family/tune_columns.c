@@ -50,7 +50,7 @@ static rs_shape shape_of(const rowscan_spec *spec, rs_template made_of) {
  * totals of several words in long columns: logsumexp of three columns of f32 on an H200 0.29 of memcpy with 8 steps,
  * 0.39 with 32.
  */
-static rs_shape any_shape(const rowscan_spec *spec, int arch) {
+static rs_shape columns_any_shape(const rowscan_spec *spec, int arch) {
   rs_shape s = shape_of(spec, RS_TEMPLATE_COLUMNS);
   bool plain = s.in == 4 && s.out == 4 && !s.mask, large = s.part > 4;
   s.bytes = rs_sums_bytes(spec) && s.acc == 4;
@@ -243,7 +243,7 @@ static rs_shape askew_shape(const rowscan_spec *spec, int arch) {
  * As many steps as registers allow, and so many columns that two blocks have 72 of them a thread, of bytes 56: as
  * measured on an H200 (tests/results/h200_7e85287_columns_in_rings.csv).
  */
-static bool legal_ring(const rowscan_spec *spec, int arch, rs_shape *s) {
+static bool legal_ring_columns(const rowscan_spec *spec, int arch, rs_shape *s) {
   enum { STAGES = 4, LANES = 32, OTHER_BYTES = 4096 };
   (void)spec;
   s->shared_bytes = rs_arch_shared_bytes(arch) - OTHER_BYTES;
@@ -253,7 +253,7 @@ static bool legal_ring(const rowscan_spec *spec, int arch, rs_shape *s) {
   return s->stages >= 2 && s->steps <= LANES;
 }
 
-static rs_shape ring_shape(const rowscan_spec *spec, int arch) {
+static rs_shape columns_ring_shape(const rowscan_spec *spec, int arch) {
   enum { COLUMNS = 384, OF_BYTES = 512, BLOCKS = 2, LEAST_LENGTH = 96, FAR = 1 << 30 };
   rs_shape s = shape_of(spec, RS_TEMPLATE_RING_COLUMNS);
   bool wide = s.acc > 4 || s.in == 8 || s.out == 8, bytes = s.in == 1 && s.out == 1 && !s.mask;
@@ -261,7 +261,7 @@ static rs_shape ring_shape(const rowscan_spec *spec, int arch) {
   s.threads = columns + 32 * RS_RING_MOVERS;
   s.min_blocks = s.acc > 8 ? 1 : BLOCKS;
   s.steps = wide ? 8 : bytes ? 32 : 16;
-  bool fits = arch >= 90 && spec->length >= LEAST_LENGTH && spec->length < FAR && legal_ring(spec, arch, &s);
+  bool fits = arch >= 90 && spec->length >= LEAST_LENGTH && spec->length < FAR && legal_ring_columns(spec, arch, &s);
   return fits && !rs_computes_wide(spec) ? s : (rs_shape){0};
 }
 
@@ -314,7 +314,7 @@ static rs_shape stream_tuples_shape(const rowscan_spec *spec, int arch, int colu
  * Small tensors. Two blocks a multiprocessor where registers do not spill, so that a launch may begin while another
  * ends. Elements of a byte take as long as others, and so may have fewer bytes.
  */
-static rs_shape at_once_shape(const rowscan_spec *spec, int arch) {
+static rs_shape columns_at_once_shape(const rowscan_spec *spec, int arch) {
   enum { THREADS = 512, STEPS = 8, TILES = 128, TILE_BYTES = 32 << 10, OF_BYTES = 8 << 10, OTHER_BYTES = 2048 };
   const int64_t least = 2 * RS_AT_ONCE_STEPS, most = (int64_t)TILES * RS_AT_ONCE_SEGMENTS * STEPS;
   rs_shape s = shape_of(spec, RS_TEMPLATE_COLUMNS_AT_ONCE);
@@ -334,7 +334,7 @@ static rs_shape any_length_shape(const rowscan_spec *spec, int arch) {
   enum { TILES = 1 << 25 };
   rowscan_spec as_long = *spec;
   as_long.length = TILES;
-  rs_shape s = any_shape(&as_long, arch);
+  rs_shape s = columns_any_shape(&as_long, arch);
   s.tiles = TILES;
   return s;
 }
@@ -351,17 +351,17 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_shape of[RS_TEMPLATE
     of[RS_TEMPLATE_COLUMNS] = any_length_shape(spec, arch);
     return;
   }
-  of[RS_TEMPLATE_COLUMNS] = any_shape(spec, arch);
+  of[RS_TEMPLATE_COLUMNS] = columns_any_shape(spec, arch);
   of[RS_TEMPLATE_STREAM_COLUMNS] = stream_shape(spec, arch);
   of[RS_TEMPLATE_SHORT_COLUMNS] = short_shape(spec, arch);
   of[RS_TEMPLATE_WIDE] = wide_shape(spec, arch);
   of[RS_TEMPLATE_ASKEW] = askew_shape(spec, arch);
-  of[RS_TEMPLATE_COLUMNS_AT_ONCE] = at_once_shape(spec, arch);
+  of[RS_TEMPLATE_COLUMNS_AT_ONCE] = columns_at_once_shape(spec, arch);
   bool apart = of[RS_TEMPLATE_STREAM_COLUMNS].threads > 0;
   for (int columns = 2; columns <= RS_MOST_TUPLE; columns++)
     of[rs_stream_of_tuples(columns)] = stream_tuples_shape(spec, arch, columns, apart);
   of[RS_TEMPLATE_PAIRS] = pairs_shape(spec, arch);
-  of[RS_TEMPLATE_RING_COLUMNS] = ring_shape(spec, arch);
+  of[RS_TEMPLATE_RING_COLUMNS] = columns_ring_shape(spec, arch);
 }
 
 /* ---- other shapes of a template ---------------------------------------------------------------------------------- */
@@ -395,7 +395,7 @@ bool rs_columns_fit(const rowscan_spec *spec, int arch, rs_shape *shape) {
                                                 [RS_TEMPLATE_SHORT_COLUMNS] = legal_short,
                                                 [RS_TEMPLATE_WIDE] = legal_strips,
                                                 [RS_TEMPLATE_ASKEW] = legal_strips,
-                                                [RS_TEMPLATE_RING_COLUMNS] = legal_ring};
+                                                [RS_TEMPLATE_RING_COLUMNS] = legal_ring_columns};
   rs_legal *is_legal = legal[shape->made_of];
   return is_legal && is_legal(spec, arch, shape);
 }

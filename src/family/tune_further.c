@@ -31,7 +31,7 @@ static bool are_columns(const rowscan_spec *spec) {
 
 /* Elements of a thread, one after another: the more, the fewer exchanges between lanes each of them takes. Of 256
  * threads they fit into what a block may have of shared memory without asking, and their totals into registers. */
-static int vector_of(const rowscan_spec *spec) {
+static int further_vector(const rowscan_spec *spec) {
   enum { MOST = 8, LEAST = 2, BYTES = 128, REGISTERS = 10 };
   if (are_columns(spec))
     return element_registers(spec) > REGISTERS ? LEAST : MOST / 2;
@@ -44,7 +44,7 @@ static int vector_of(const rowscan_spec *spec) {
 enum { COLUMN_LANES = 4 };
 
 /* Of columns: in about as many registers as leave room for the way down. */
-static int chunks_of(const rowscan_spec *spec, int vector) {
+static int further_chunks(const rowscan_spec *spec, int vector) {
   enum { REGISTERS = 48 };
   int fits = REGISTERS / (element_registers(spec) * vector);
   return !are_columns(spec) ? 1 : fits >= 4 ? 4 : fits >= 2 ? 2 : 1;
@@ -57,18 +57,18 @@ static int blocks_of(const rowscan_spec *spec, int threads) {
   return (rs_spec_register_bytes(spec) > 8 ? 768 : 1024) / threads;
 }
 
-static int pieces_of(int64_t length, int64_t elements, int most) {
+static int further_pieces(int64_t length, int64_t elements, int most) {
   return length == RS_ANY_LENGTH ? most : rs_power(rs_ceiling(length, elements), 1, most);
 }
 
 /* A group of threads for each row. Where a warp has several, or one, blocks are small, so that few short rows have many
  * multiprocessors; columns as many as are neighbours in memory. Warps for which a row has no elements are left out. */
-static rs_shape group_shape(const rowscan_spec *spec, int most_lanes, int vector, int most_warps) {
+static rs_shape further_group_shape(const rowscan_spec *spec, int most_lanes, int vector, int most_warps) {
   enum { SMALL = 64, LARGE = 256 };
   rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .vector = vector};
-  s.lanes = pieces_of(spec->length, vector, most_lanes);
-  s.chunks = pieces_of(spec->length, (int64_t)s.lanes * vector, chunks_of(spec, vector));
-  s.warps = pieces_of(spec->length, (int64_t)s.lanes * vector * s.chunks, most_warps);
+  s.lanes = further_pieces(spec->length, vector, most_lanes);
+  s.chunks = further_pieces(spec->length, (int64_t)s.lanes * vector, further_chunks(spec, vector));
+  s.warps = further_pieces(spec->length, (int64_t)s.lanes * vector * s.chunks, most_warps);
   int64_t live = rs_smaller(rs_ceiling(spec->length, (int64_t)s.lanes * vector * s.chunks), s.warps);
   s.threads = s.warps > 1 ? 32 * (int)live : are_columns(spec) ? LARGE : SMALL;
   s.min_blocks = blocks_of(spec, s.threads);
@@ -83,7 +83,7 @@ static rs_shape group_shape(const rowscan_spec *spec, int most_lanes, int vector
  */
 static rs_shape direct_shape(const rowscan_spec *spec, int arch, int vector) {
   enum { WARPS = 8, TILES = 128, MOST = 4, ROOM = 40 * 1024 };
-  rs_shape s = {.made_of = RS_TEMPLATE_DIRECT, .vector = vector, .lanes = 32, .chunks = chunks_of(spec, vector)};
+  rs_shape s = {.made_of = RS_TEMPLATE_DIRECT, .vector = vector, .lanes = 32, .chunks = further_chunks(spec, vector)};
   s.warps = WARPS;
   s.threads = 32 * WARPS;
   s.min_blocks = blocks_of(spec, s.threads);
@@ -108,8 +108,8 @@ void rs_tune_further(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
   enum { MOST_WARPS = 8, ROW_TILES = 255, COLUMN_TILES = 1023, DIRECT_TILES = 1 << 25 };
   bool columns = are_columns(spec), any = spec->length == RS_ANY_LENGTH;
   bool few_warps = any || columns || spec->regime == ROWSCAN_REGIME_SHORT;
-  int vector = vector_of(spec), lanes = columns ? COLUMN_LANES : 32, warps = few_warps ? 1 : MOST_WARPS;
-  rs_shape group = group_shape(spec, lanes, vector, warps), cut = direct_shape(spec, arch, vector);
+  int vector = further_vector(spec), lanes = columns ? COLUMN_LANES : 32, warps = few_warps ? 1 : MOST_WARPS;
+  rs_shape group = further_group_shape(spec, lanes, vector, warps), cut = direct_shape(spec, arch, vector);
   group.tiles = !any ? 0 : columns ? COLUMN_TILES : ROW_TILES;
   cut.tiles = any ? DIRECT_TILES : 0;
   if (spec->regime != ROWSCAN_REGIME_LONG || !spec->length || any)
@@ -134,7 +134,7 @@ void rs_tune_further_columns(const rowscan_spec *spec, rs_shape of[RS_TEMPLATES]
   cut->threads = THREADS;
   cut->steps = rs_power(spec->length, 1, most);
   cut->min_blocks = spec->second_type && cut->acc >= 16 ? BLOCKS_OF_SECOND : BLOCKS;
-  *walk = group_shape(spec, COLUMN_LANES, vector_of(spec), 1);
+  *walk = further_group_shape(spec, COLUMN_LANES, further_vector(spec), 1);
   walk->made_of = RS_TEMPLATE_FURTHER_WALK;
 }
 

@@ -122,7 +122,7 @@ static bool legal_at_once(const rowscan_spec *spec, int arch, rs_shape *s) {
   return tiles > 1 && tiles * rs_spec_register_bytes(spec) <= MOST_TOTALS;
 }
 
-static rs_shape at_once_shape(const rowscan_spec *spec, int arch) {
+static rs_shape rows_at_once_shape(const rowscan_spec *spec, int arch) {
   rs_shape s = {.made_of = RS_TEMPLATE_AT_ONCE, .warps = 16, .lanes = 32, .vector = vector_of(spec)};
   if (rs_computes(spec)) /* with 16 some spill */
     s.vector = (int)rs_smaller(s.vector, 8);
@@ -228,7 +228,7 @@ static bool legal_ring(const rowscan_spec *spec, int arch, rs_shape *s) {
 }
 
 /* Where the ring of this length does not fit, fewer blocks share a multiprocessor; then that of shorter rows. */
-static bool ring_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
+static bool rows_ring_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
   *s = (rs_shape){.made_of = RS_TEMPLATE_RING, .lanes = 32, .vector = vector_of(spec), .buffers = BUFFERS};
   rs_candidate rings[RINGS];
   int i = 0, count = 0;
@@ -303,7 +303,7 @@ static bool any_ring_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
  * Beside a ring for neighbours, where elements can't be gathered. Lanes of single elements: with vectors of elements 8
  * bytes apart each load reaches for four times the sectors that it needs.
  */
-static rs_shape any_shape(const rowscan_spec *spec) {
+static rs_shape rows_any_shape(const rowscan_spec *spec) {
   enum { WARPS = 8 };
   rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .min_blocks = 2, .lanes = 32, .vector = 1};
   s.chunks = pieces_of(spec, 32 * WARPS, rs_is_wide(spec) ? 4 : 8); /* with more they spill */
@@ -343,12 +343,12 @@ void rs_tune_row(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
   rs_shape group = group_shape(spec, MOST_WARPS), ring;
   if (group.warps == 1) /* forced */
     group.lanes = group.threads = 32;
-  if (arch < 90 || spec->length <= 32 || !ring_shape(spec, arch, &ring)) {
+  if (arch < 90 || spec->length <= 32 || !rows_ring_shape(spec, arch, &ring)) {
     add_groups(kernels, group);
     return;
   }
   if (!gather_shape(spec, arch, &kernels[RS_KERNEL_ANY]))
-    kernels[RS_KERNEL_ANY] = any_shape(spec);
+    kernels[RS_KERNEL_ANY] = rows_any_shape(spec);
   kernels[RS_KERNEL_ALIGNED] = ring;
   if (slow_ring_shape(spec, &kernels[RS_KERNEL_ALIGNED], arch, &ring))
     kernels[RS_KERNEL_ALIGNED_SLOW] = ring;
@@ -552,7 +552,7 @@ void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
     if (spec->flags & ROWSCAN_REVERSE && widens_to_64 && one)
       kernels[RS_KERNEL_LONG_ALIGNED] = (rs_shape){0};
   }
-  kernels[RS_KERNEL_LONG_FEW] = at_once_shape(spec, arch);
+  kernels[RS_KERNEL_LONG_FEW] = rows_at_once_shape(spec, arch);
 }
 
 /* ---- other shapes of a template ---------------------------------------------------------------------------------- */

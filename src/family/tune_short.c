@@ -17,7 +17,7 @@ static int64_t row_bytes(const rowscan_spec *spec) {
 static int slab_bytes(int arch) {
   return arch < 80 ? 8 * 1024 : 16 * 1024;
 }
-static int most_bytes(int arch) {
+static int most_slab_bytes(int arch) {
   return slab_bytes(arch) / 4 * 5;
 }
 
@@ -68,7 +68,7 @@ static int log2_of(int64_t n) {
 }
 
 /* Quarters of a cycle for 32 rows: a multiprocessor starts one exchange or access in a cycle, and four of the rest. */
-static int64_t cost_of(const rowscan_spec *spec, const rs_shape *s) {
+static int64_t cost_of_short(const rowscan_spec *spec, const rs_shape *s) {
   int64_t tile = s->lanes * s->vector, tiles = (spec->length + tile - 1) / tile;
   int wide = rs_spec_register_bytes(spec) / 4, levels = log2_of(s->lanes);
   int accesses = cycles_of(spec, s, rs_bytes_of(spec->in_type)) + cycles_of(spec, s, rs_spec_mask_bytes(spec)) +
@@ -99,19 +99,19 @@ static int rows_of(const rowscan_spec *spec, int arch, const rs_shape *s) {
 static void fit(const rowscan_spec *spec, int arch, rs_shape *s) {
   s->threads = 256;
   s->lanes = 1;
-  while (s->lanes < 32 && s->threads / s->lanes * row_bytes(spec) > most_bytes(arch))
+  while (s->lanes < 32 && s->threads / s->lanes * row_bytes(spec) > most_slab_bytes(arch))
     s->lanes *= 2;
-  while (s->threads > 32 && s->threads / s->lanes * row_bytes(spec) > most_bytes(arch))
+  while (s->threads > 32 && s->threads / s->lanes * row_bytes(spec) > most_slab_bytes(arch))
     s->threads /= 2;
 }
 
 /* More lanes than that, and longer vectors, where a warp needs fewer cycles with them. */
-static void choose(const rowscan_spec *spec, rs_shape *s) {
+static void choose_lanes(const rowscan_spec *spec, rs_shape *s) {
   rs_shape tried = *s;
   int64_t least = INT64_MAX;
   for (tried.lanes = s->lanes; tried.lanes <= 32; tried.lanes *= 2)
     for (tried.vector = s->word; tried.vector <= 8; tried.vector *= 2) {
-      int64_t cost = cost_of(spec, &tried);
+      int64_t cost = cost_of_short(spec, &tried);
       if (cost < least) {
         least = cost;
         s->vector = tried.vector;
@@ -139,7 +139,7 @@ bool rs_tune_slab(const rowscan_spec *spec, int arch, bool words, rs_shape *s) {
   if (words && s->word == 1)
     return false;
   fit(spec, arch, s);
-  choose(spec, s);
+  choose_lanes(spec, s);
   s->rows = rows_of(spec, arch, s);
   s->min_blocks = rs_blocks_with(64, s->threads);
   s->shared_bytes = (int)rs_larger(memory_bytes(spec, s), spare_bytes(spec, arch, s));

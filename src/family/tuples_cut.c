@@ -58,13 +58,13 @@ int rs_pairs_shared(const rs_shape *shape) {
 }
 
 /* Whether pairs are whole words of 16 bytes wherever a tile begins. */
-static bool in_words(const rs_shape *shape, const rs_operand *a, const rs_rows *rows) {
+static bool tuples_in_words(const rs_shape *shape, const rs_operand *a, const rs_rows *rows) {
   return begins_on(a, rows, WORD) && (!shape->reverse || shape->length * 2 * a->bytes % WORD == 0);
 }
 
 bool rs_pairs_fits(const rs_shape *shape, const rs_rows *rows) {
-  return of_tuples(shape, rows) && in_words(shape, &rows->array[RS_IN], rows) &&
-         in_words(shape, &rows->array[RS_OUT], rows) &&
+  return of_tuples(shape, rows) && tuples_in_words(shape, &rows->array[RS_IN], rows) &&
+         tuples_in_words(shape, &rows->array[RS_OUT], rows) &&
          rows->count / 2 <= shape->min_blocks * (int64_t)shape->multiprocessors / rs_tuples_tiles(shape);
 }
 

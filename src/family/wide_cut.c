@@ -18,7 +18,7 @@ static bool is_askew(const rs_shape *shape) {
 }
 
 /* Whether each vector of columns lies on a multiple of the words it travels in. */
-static bool in_words(const rs_shape *shape, const rs_rows *rows, const rs_operand *a) {
+static bool lines_in_words(const rs_shape *shape, const rs_rows *rows, const rs_operand *a) {
   int last = rows->rank - 1;
   int64_t word = rs_smaller((is_askew(shape) ? 1 : shape->vector) * a->bytes, 16);
   int64_t all = (int64_t)(uintptr_t)a->data | rs_stride_bits(a, rows, 0, last);
@@ -29,8 +29,8 @@ static bool in_words(const rs_shape *shape, const rs_rows *rows, const rs_operan
 
 bool rs_wide_fits(const rs_shape *shape, const rs_rows *rows) {
   return shape->made_of && (is_askew(shape) || (rs_columns_of(rows) & (shape->vector - 1)) == 0) &&
-         in_words(shape, rows, &rows->array[RS_IN]) && in_words(shape, rows, &rows->array[RS_OUT]) &&
-         (!shape->mask || in_words(shape, rows, &rows->array[RS_MASK]));
+         lines_in_words(shape, rows, &rows->array[RS_IN]) && lines_in_words(shape, rows, &rows->array[RS_OUT]) &&
+         (!shape->mask || lines_in_words(shape, rows, &rows->array[RS_MASK]));
 }
 
 int rs_wide_held(const rs_shape *shape) {
@@ -49,17 +49,17 @@ static int strip_columns(const rs_shape *shape) {
 }
 
 /* Elements of a sector that no two strips write; Askew::SECTOR. */
-static int sector_of(int bytes) {
+static int overlap_columns(int bytes) {
   return (bytes == 1 ? 16 : 32) / bytes;
 }
 
-static bool in_place(const rs_shape *shape) {
+static bool equal_bytes(const rs_shape *shape) {
   return shape->in == shape->out;
 }
 
 /* Askew: steps that a thread has in registers at a time; WideTile::BATCH. */
 static int batch_of(const rs_shape *shape) {
-  int64_t few = in_place(shape) ? rs_word_unit(shape->in) : 1;
+  int64_t few = equal_bytes(shape) ? rs_word_unit(shape->in) : 1;
   return (int)rs_smaller(rs_larger(128 / (shape->vector * rs_wide_held(shape)), few), shape->steps);
 }
 
@@ -69,10 +69,10 @@ static int copy_bytes(int steps, int pitch, int bytes) {
 }
 
 /* Where a warp has what, of the pitches in the cut. */
-static void place(WideCut *cut, const rs_shape *shape) {
+static void place_arrays(WideCut *cut, const rs_shape *shape) {
   cut->mask_at = copy_bytes(shape->steps, cut->in_pitch, shape->in);
   cut->out_at = cut->mask_at + (shape->mask ? copy_bytes(shape->steps, cut->mask_pitch, shape->mask) : 0);
-  cut->room = cut->out_at + (in_place(shape) ? 0 : copy_bytes(batch_of(shape), cut->out_pitch, shape->out));
+  cut->room = cut->out_at + (equal_bytes(shape) ? 0 : copy_bytes(batch_of(shape), cut->out_pitch, shape->out));
 }
 
 /* More than results have where they take the elements' place at another offset: words are left over for the ends. */
@@ -85,16 +85,16 @@ static void cut_askew(WideCut *cut, const rs_shape *shape, const rs_rows *rows) 
   int columns = strip_columns(shape), sign = shape->reverse ? -1 : 1;
   cut->in_pitch = rs_word_pitch(columns + rs_word_unit(shape->in) - 1, shape->in, sign * rows->array[RS_IN].step);
   cut->out_pitch = rs_word_pitch(columns + rs_word_unit(shape->out) - 1, shape->out, sign * rows->array[RS_OUT].step);
-  if (in_place(shape) && cut->in_pitch != cut->out_pitch)
+  if (equal_bytes(shape) && cut->in_pitch != cut->out_pitch)
     cut->in_pitch = rs_word_pitch(cut->out_pitch + more_pitch(shape), shape->in, sign * rows->array[RS_IN].step);
   cut->mask_pitch = shape->mask ? rs_word_pitch(columns + rs_word_unit(shape->mask) - 1, shape->mask,
                                                 sign * rows->array[RS_MASK].step)
                                 : 0;
-  place(cut, shape);
+  place_arrays(cut, shape);
 
   /* results of a step are as many words as lanes have, for the last strip too, wherever it begins */
   int last = columns - rs_word_unit(shape->out) + 1;
-  cut->apart = columns - sector_of(shape->out);
+  cut->apart = columns - overlap_columns(shape->out);
   cut->most = columns - 1;
   if (rows->array[RS_IN].data == rows->array[RS_OUT].data) /* nobody may read what another strip has written */
     cut->most = last = cut->apart;
@@ -104,7 +104,7 @@ static void cut_askew(WideCut *cut, const rs_shape *shape, const rs_rows *rows) 
 /* Of a block with these pitches. */
 static int askew_bytes(const rs_shape *shape, int in_pitch, int mask_pitch, int out_pitch) {
   WideCut cut = {.in_pitch = in_pitch, .mask_pitch = mask_pitch, .out_pitch = out_pitch};
-  place(&cut, shape);
+  place_arrays(&cut, shape);
   return shape->threads / 32 * cut.room;
 }
 
@@ -122,7 +122,7 @@ int rs_wide_most_shared(const rs_shape *shape) {
   if (!is_askew(shape))
     return rs_wide_shared(shape);
   int columns = strip_columns(shape), in = rs_word_unit(shape->in), out = rs_word_unit(shape->out);
-  return askew_bytes(shape, columns + 2 * in - 2 + (in_place(shape) ? more_pitch(shape) + in - 1 : 0),
+  return askew_bytes(shape, columns + 2 * in - 2 + (equal_bytes(shape) ? more_pitch(shape) + in - 1 : 0),
                      shape->mask ? columns + 2 * rs_word_unit(shape->mask) - 2 : 0, columns + 2 * out - 2);
 }
 

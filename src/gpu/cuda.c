@@ -37,7 +37,7 @@ static rowscan_status initialise(rs_cuda *cuda) {
                  text ? text : "no description");
 }
 
-static rowscan_status load(rs_cuda *cuda) {
+static rowscan_status load_driver(rs_cuda *cuda) {
   rs_text tried = {0};
   rowscan_status status;
   void *library = rs_library_load(name, symbols, sizeof symbols / sizeof *symbols, cuda, &tried);
@@ -76,7 +76,7 @@ rowscan_status rs_cuda_open(const rs_cuda **cuda) {
   static rs_cuda table;
   pthread_once(&once, watch_forks);
   pthread_mutex_lock(&lock);
-  rowscan_status status = inherited ? refuse_inherited() : ready ? ROWSCAN_OK : load(&table);
+  rowscan_status status = inherited ? refuse_inherited() : ready ? ROWSCAN_OK : load_driver(&table);
   if (status == ROWSCAN_OK) {
     ready = true;
     *cuda = &table;

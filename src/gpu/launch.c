@@ -52,7 +52,7 @@ static rowscan_status queue(launching *run, int64_t blocks, int threads, int64_t
 }
 
 /* A workspace that holds anything must be cleared before each launch; a plan's own each leaves as the next needs it. */
-static rowscan_status clear(launching *run, bool fresh, int64_t bytes) {
+static rowscan_status clear_workspace(launching *run, bool fresh, int64_t bytes) {
   const rs_cuda *cuda = run->program->gpu->device.cuda;
   if (!fresh || !bytes)
     return ROWSCAN_OK;
@@ -66,7 +66,7 @@ static rowscan_status launch_rows(launching *run, int64_t length, rs_rows_launch
   int64_t left = run->arguments.head.count;
   for (;;) {
     run->arguments.head.count = part.rows;
-    rowscan_status status = clear(run, fresh, (int64_t)part.workspace);
+    rowscan_status status = clear_workspace(run, fresh, (int64_t)part.workspace);
     if (!status)
       status = queue(run, part.blocks, run->shape->threads, run->shape->shared_bytes, NULL);
     left -= part.rows;
@@ -94,7 +94,7 @@ static rowscan_status launch_part(launching *run, rs_columns_launch *part, bool 
   if (status)
     return status;
   rs_pack(&run->arguments, part->rows, run->program->spec.flags);
-  status = clear(run, fresh, (int64_t)part->need.workspace);
+  status = clear_workspace(run, fresh, (int64_t)part->need.workspace);
   return status ? status : queue(run, part->need.blocks, part->need.threads, part->need.shared, &part->cut);
 }
 

@@ -42,19 +42,19 @@ static void give(const rs_device_memory *to, CUdeviceptr memory, size_t bytes) {
 }
 
 /* Waits: from here on any stream may use it, and nobody frees it before it is cleared, whatever fails. */
-static rowscan_status clear(const rs_device_memory *from, size_t bytes, const char *what, CUdeviceptr memory) {
+static rowscan_status clear_memory(const rs_device_memory *from, size_t bytes, const char *what, CUdeviceptr memory) {
   CUresult result = from->cuda->cuMemsetD8Async(memory, 0, bytes, from->stream);
   CUresult waited = from->cuda->cuStreamSynchronize(from->stream);
   result = result ? result : waited;
   return result ? failed(from, result, "clearing", what) : ROWSCAN_OK;
 }
 
-static rowscan_status take(const rs_device_memory *from, size_t bytes, const char *what, CUdeviceptr *memory) {
+static rowscan_status take_cleared(const rs_device_memory *from, size_t bytes, const char *what, CUdeviceptr *memory) {
   rowscan_status status =
       from->allocate ? take_from_caller(from, bytes, what, memory) : take_from_driver(from, bytes, what, memory);
   if (status)
     return status;
-  status = clear(from, bytes, what, *memory);
+  status = clear_memory(from, bytes, what, *memory);
   if (status)
     give(from, *memory, bytes);
   return status;
@@ -63,7 +63,7 @@ static rowscan_status take(const rs_device_memory *from, size_t bytes, const cha
 rowscan_status rs_device_memory_take(const rs_device_memory *from, size_t bytes, const char *what,
                                      CUdeviceptr *memory) {
   int mode = rs_cuda_relax(from->cuda);
-  rowscan_status status = take(from, bytes, what, memory);
+  rowscan_status status = take_cleared(from, bytes, what, memory);
   rs_cuda_restore(from->cuda, mode);
   if (status)
     *memory = 0;

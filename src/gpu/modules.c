@@ -275,14 +275,14 @@ static rowscan_status load_or_rebuild(rs_modules *all, rs_kernel kernel, rs_modu
   return said.final ? remember(all, module, status) : status;
 }
 
-static void unload(const rs_modules *all, rs_module *module) {
+static void unload_module(const rs_modules *all, rs_module *module) {
   atomic_store(&module->function, NULL);
   if (module->module)
     all->gpu->device.cuda->cuModuleUnload(module->module);
   module->module = NULL;
 }
 
-static rowscan_status load(rs_modules *all, rs_kernel kernel, rs_module *module) {
+static rowscan_status load_kernel(rs_modules *all, rs_kernel kernel, rs_module *module) {
   const rs_device *device = &all->gpu->device;
   int shared = all->geometry->shape[kernel].shared_bytes;
   double start = rs_now_ms();
@@ -296,7 +296,7 @@ static rowscan_status load(rs_modules *all, rs_kernel kernel, rs_module *module)
       status = rs_cuda_failed(device->cuda, result, rs_kernel_symbol(kernel));
   }
   if (status)
-    unload(all, module);
+    unload_module(all, module);
   rs_cuda_restore(device->cuda, mode);
   if (status)
     return status;
@@ -321,13 +321,13 @@ static rowscan_status make_built(rs_modules *all, rs_kernel kernel, rs_module *m
 static rowscan_status make_loaded(rs_modules *all, rs_kernel kernel, rs_module *module) {
   if (atomic_load(&module->function))
     return ROWSCAN_OK;
-  rowscan_status status = load(all, kernel, module);
+  rowscan_status status = load_kernel(all, kernel, module);
   if (status)
     unbuild(module);
   return status;
 }
 
-static rowscan_status make(rs_modules *all, rs_kernel kernel, bool to_load) {
+static rowscan_status make_kernel(rs_modules *all, rs_kernel kernel, bool to_load) {
   rs_module *module = &all->of[kernel];
   pthread_mutex_lock(&module->lock);
   rowscan_status status = make_built(all, kernel, module);
@@ -338,7 +338,7 @@ static rowscan_status make(rs_modules *all, rs_kernel kernel, bool to_load) {
 }
 
 rowscan_status rs_modules_make(rs_modules *all, rs_kernel kernel) {
-  return make(all, kernel, all->to_load);
+  return make_kernel(all, kernel, all->to_load);
 }
 
 static bool read_cached(rs_modules *all, rs_kernel kernel, rs_module *module) {
@@ -361,7 +361,7 @@ bool rs_modules_look(rs_modules *all, rs_kernel kernel) {
   return ready;
 }
 
-static rowscan_status find(rs_modules *all, rs_kernel kernel) {
+static rowscan_status find_built(rs_modules *all, rs_kernel kernel) {
   rs_module *module = &all->of[kernel];
   rs_text where = {0};
   pthread_mutex_lock(&module->lock);
@@ -378,7 +378,7 @@ static rowscan_status find(rs_modules *all, rs_kernel kernel) {
 rowscan_status rs_modules_find_all(rs_modules *all) {
   rowscan_status status = ROWSCAN_OK;
   for (int i = 0; i < rs_geometry_kernels(all->geometry) && !status; i++)
-    status = find(all, rs_geometry_kernel(all->geometry, i));
+    status = find_built(all, rs_geometry_kernel(all->geometry, i));
   return status;
 }
 
@@ -394,7 +394,7 @@ typedef struct batch {
 static void build_one(void *what, int64_t i, void *seat) {
   (void)seat;
   batch *job = what;
-  rowscan_status status = make(job->all, rs_geometry_kernel(job->all->geometry, (int)i), false);
+  rowscan_status status = make_kernel(job->all, rs_geometry_kernel(job->all->geometry, (int)i), false);
   if (!status)
     return;
   pthread_mutex_lock(&job->lock);
@@ -464,7 +464,7 @@ void rs_modules_open(rs_modules *all, rs_gpu *gpu, const rowscan_spec *spec, con
 
 void rs_modules_unload(rs_modules *all) {
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
-    unload(all, &all->of[kernel]);
+    unload_module(all, &all->of[kernel]);
 }
 
 static void close_module(rs_module *module) {

@@ -64,7 +64,7 @@ void rs_program_force(rs_program *program, const rs_contender *contender) {
   rs_workspaces_open(&program->workspaces, &program->gpu->device.memory, program->kernels.scratch, program->gpu->log);
 }
 
-static void unload(rs_program *program) {
+static void unload_program(rs_program *program) {
   const rs_device *device = &program->gpu->device;
   bool pushed;
   if (rs_device_enter(device, &pushed))
@@ -78,7 +78,7 @@ static void unload(rs_program *program) {
 
 void rs_program_close(rs_program *program) {
   if (program->runnable)
-    unload(program);
+    unload_program(program);
   rs_modules_close(&program->modules);
 }
 

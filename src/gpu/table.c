@@ -35,14 +35,14 @@ static size_t bucket_of(uint64_t hash) {
 }
 _Static_assert(RS_TABLE_BUCKETS == 256, "bucket_of() gives 8 bits");
 
-static rs_table_node *find(rs_table_node *node, uint64_t hash, const rowscan_spec *spec) {
+static rs_table_node *find_in_chain(rs_table_node *node, uint64_t hash, const rowscan_spec *spec) {
   while (node && (node->hash != hash || !rs_spec_equal(&node->program.spec, spec)))
     node = node->next;
   return node;
 }
 
 static rs_table_node *find_staying(rs_table *table, uint64_t hash, const rowscan_spec *spec) {
-  return find(atomic_load_explicit(&table->staying[bucket_of(hash)], memory_order_acquire), hash, spec);
+  return find_in_chain(atomic_load_explicit(&table->staying[bucket_of(hash)], memory_order_acquire), hash, spec);
 }
 
 /* ---- guests ------------------------------------------------------------------------------------------------------
@@ -89,11 +89,11 @@ static void settle(rs_table *table, rs_table_node *node) {
 }
 
 /* One more thread is inside. NULL: there is no such plan. */
-static rs_table_node *enter(rs_table *table, uint64_t hash, const rowscan_spec *spec) {
+static rs_table_node *find_and_use(rs_table *table, uint64_t hash, const rowscan_spec *spec) {
   rs_table_node *node = find_staying(table, hash, spec); /* it may have settled a moment ago */
   if (node)
     return node;
-  node = find(table->guest[bucket_of(hash)], hash, spec);
+  node = find_in_chain(table->guest[bucket_of(hash)], hash, spec);
   if (!node)
     return NULL;
   leave_order(table, node);
@@ -103,7 +103,7 @@ static rs_table_node *enter(rs_table *table, uint64_t hash, const rowscan_spec *
 }
 
 /* After a run of it, or many. */
-static void leave(rs_table *table, rs_table_node *node) {
+static void leave_node(rs_table *table, rs_table_node *node) {
   if (node->stays)
     return;
   node->users--;
@@ -159,8 +159,8 @@ static void destroy_list(rs_table_node *node) {
 
 /* ---- made -------------------------------------------------------------------------------------------------------- */
 
-static rowscan_status make(rs_table_node **made, rs_gpu *gpu, uint64_t hash, const rowscan_spec *spec,
-                           const rs_rows *rows) {
+static rowscan_status make_node(rs_table_node **made, rs_gpu *gpu, uint64_t hash, const rowscan_spec *spec,
+                                const rs_rows *rows) {
   rs_table_node *node = malloc(sizeof *node);
   if (!node)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the table of programs");
@@ -181,13 +181,13 @@ static rs_table_node *add(rs_table *table, rs_table_node *made) {
   const rs_cuda *cuda = made->program.gpu->device.cuda;
   int mode = rs_cuda_relax(cuda);
   pthread_mutex_lock(&table->mutex);
-  rs_table_node *node = enter(table, made->hash, &made->program.spec), *gone = NULL;
+  rs_table_node *node = find_and_use(table, made->hash, &made->program.spec), *gone = NULL;
   if (node) {
     made->next = NULL;
     gone = made;
   } else {
     add_guest(table, made);
-    node = enter(table, made->hash, &made->program.spec);
+    node = find_and_use(table, made->hash, &made->program.spec);
     gone = evict(table, cuda);
   }
   pthread_mutex_unlock(&table->mutex);
@@ -196,13 +196,13 @@ static rs_table_node *add(rs_table *table, rs_table_node *made) {
   return node;
 }
 
-static rowscan_status take(rs_table *table, rs_gpu *gpu, uint64_t hash, const rowscan_spec *spec, const rs_rows *rows,
-                           rs_table_node **taken) {
+static rowscan_status take_node(rs_table *table, rs_gpu *gpu, uint64_t hash, const rowscan_spec *spec,
+                                const rs_rows *rows, rs_table_node **taken) {
   pthread_mutex_lock(&table->mutex);
-  rs_table_node *node = enter(table, hash, spec), *made = NULL;
+  rs_table_node *node = find_and_use(table, hash, spec), *made = NULL;
   pthread_mutex_unlock(&table->mutex);
   if (!node) {
-    rowscan_status status = make(&made, gpu, hash, spec, rows);
+    rowscan_status status = make_node(&made, gpu, hash, spec, rows);
     if (status)
       return status;
     node = add(table, made);
@@ -213,7 +213,7 @@ static rowscan_status take(rs_table *table, rs_gpu *gpu, uint64_t hash, const ro
 
 rowscan_status rs_table_take(rs_table *table, rs_gpu *gpu, const rowscan_spec *spec, const rs_rows *rows,
                              rs_table_node **taken) {
-  return take(table, gpu, rs_spec_hash(spec), spec, rows, taken);
+  return take_node(table, gpu, rs_spec_hash(spec), spec, rows, taken);
 }
 
 rs_program *rs_table_program(rs_table_node *taken) {
@@ -222,7 +222,7 @@ rs_program *rs_table_program(rs_table_node *taken) {
 
 void rs_table_give(rs_table *table, rs_table_node *taken) {
   pthread_mutex_lock(&table->mutex);
-  leave(table, taken);
+  leave_node(table, taken);
   pthread_mutex_unlock(&table->mutex);
 }
 
@@ -285,7 +285,7 @@ static rowscan_status run_guest(rs_table *table, rs_table_node *node, const rs_r
   pthread_mutex_lock(&table->mutex);
   if (!result)
     recorded = record(table, cuda, node, stream);
-  leave(table, node);
+  leave_node(table, node);
   pthread_mutex_unlock(&table->mutex);
   return status ? status : recorded;
 }
@@ -297,7 +297,7 @@ static rowscan_status run_with_guest(rs_table *table, rs_gpu *gpu, uint64_t hash
   rowscan_status status = rs_device_enter(&gpu->device, &pushed);
   if (status)
     return status;
-  status = take(table, gpu, hash, spec, rows, &node);
+  status = take_node(table, gpu, hash, spec, rows, &node);
   if (!status)
     status = run_guest(table, node, rows, workspace, bytes, stream);
   rs_device_leave(&gpu->device, pushed);

@@ -19,7 +19,7 @@ typedef struct rs_any_length {
 
 /* ---- programs for any length ------------------------------------------------------------------------------------- */
 
-static any_length *find(any_length *one, const rowscan_spec *spec) {
+static any_length *find_any_length(any_length *one, const rowscan_spec *spec) {
   while (one && !rs_spec_equal(&one->program.spec, spec))
     one = one->next;
   return one;
@@ -30,7 +30,7 @@ static rs_program *program_for_any(rs_tiers *tiers, const rowscan_spec *spec) {
   rowscan_spec wanted = *spec;
   wanted.length = RS_ANY_LENGTH;
   pthread_mutex_lock(&tiers->lock);
-  any_length *one = find(tiers->programs, &wanted);
+  any_length *one = find_any_length(tiers->programs, &wanted);
   if (!one && (one = malloc(sizeof *one))) {
     rs_program_open(&one->program, tiers->gpu, &wanted, tiers->gpu->device.arch, true);
     one->next = tiers->programs;
@@ -99,7 +99,7 @@ static bool join_process(void) {
   return true;
 }
 
-static void make(rs_tiers *tiers, const rs_wanted *wanted) {
+static void make_wanted(rs_tiers *tiers, const rs_wanted *wanted) {
   double start = rs_now_ms();
   bool pushed;
   rs_program *program = wanted->program;
@@ -136,7 +136,7 @@ static void *work(void *user) {
     tiers->count--;
     tiers->at_work = wanted.program;
     pthread_mutex_unlock(&tiers->lock);
-    make(tiers, &wanted);
+    make_wanted(tiers, &wanted);
     if (first) /* again, for the compiler has destructors by now, which are to come after it */
       atexit(end_all);
     first = false;
@@ -276,7 +276,7 @@ void rs_tiers_open(rs_tiers *tiers, rs_gpu *gpu, rowscan_compile compile) {
   pthread_cond_init(&tiers->idle, NULL);
 }
 
-static void leave(rs_tiers *tiers) {
+static void leave_working(rs_tiers *tiers) {
   pthread_mutex_lock(&working_lock);
   rs_tiers **at = &working;
   while (*at && *at != tiers)
@@ -294,7 +294,7 @@ void rs_tiers_stop(rs_tiers *tiers) {
   pthread_mutex_unlock(&tiers->lock);
   if (started)
     pthread_join(tiers->thread, NULL);
-  leave(tiers);
+  leave_working(tiers);
 }
 
 void rs_tiers_close(rs_tiers *tiers) {

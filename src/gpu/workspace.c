@@ -199,7 +199,8 @@ static rowscan_status furnish_slot(const rs_workspaces *all, rs_workspace *slot,
 }
 
 /* Who is only guessed to have had it waits as well: for its own run that is nothing. */
-static rowscan_status enter(const rs_workspaces *all, rs_workspace *slot, CUstream stream, unsigned long long name) {
+static rowscan_status enter_stream(const rs_workspaces *all, rs_workspace *slot, CUstream stream,
+                                   unsigned long long name) {
   bool same = slot->stream == name;
   if (slot->turn && (!same || rs_stream_guessed(name))) {
     CUresult result = all->cuda->cuStreamWaitEvent(stream, slot->done, 0);
@@ -220,7 +221,7 @@ static rowscan_status take_shared(rs_workspaces *all, CUstream stream, unsigned 
   rs_workspace *slot = for_run(all, name);
   rowscan_status status = furnish_slot(all, slot, bytes);
   if (!status)
-    status = enter(all, slot, stream, name);
+    status = enter_stream(all, slot, stream, name);
   *taken = (rs_scratch){memory_of(&slot->memory, bytes), NULL};
   if (status || settles(all, slot)) {
     pthread_mutex_unlock(&all->mutex);
@@ -262,7 +263,7 @@ rowscan_status rs_workspaces_prepare_all(rs_workspaces *all) {
 
 enum { HELD, LEFT /* by its graph */, ORPHANED /* by the plan */ };
 
-static void leave(void *captured) {
+static void leave_captured(void *captured) {
   rs_captured *piece = captured;
   if (atomic_exchange(&piece->state, LEFT) == ORPHANED)
     free(piece);
@@ -365,7 +366,7 @@ static rowscan_status tie(const rs_cuda *cuda, CUstream stream, rs_captured *pie
   CUuserObject object;
   CUresult result = cuda->cuStreamGetCaptureInfo_v2(stream, &status, NULL, &graph, NULL, NULL);
   if (!result)
-    result = cuda->cuUserObjectCreate(&object, piece, leave, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    result = cuda->cuUserObjectCreate(&object, piece, leave_captured, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
   if (result) {
     atomic_store(&piece->state, LEFT);
     return rs_cuda_failed(cuda, result, "tying its workspace to a captured graph");

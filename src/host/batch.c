@@ -38,7 +38,7 @@ static inline char *data_of(const rs_run *s, const batch *b, rs_which p) {
 }
 
 /* The elements of a batch one after another: where they are, or in raw. */
-static const void *gather(const rs_run *s, const batch *b, rs_which p, void *raw) {
+static const void *gather_rows(const rs_run *s, const batch *b, rs_which p, void *raw) {
   const rs_view *a = &s->part[p];
   const char *data = data_of(s, b, p);
   int64_t n = s->spec->length, line = n * a->bytes, stride = s->stride[p] * a->bytes;
@@ -52,7 +52,7 @@ static const void *gather(const rs_run *s, const batch *b, rs_which p, void *raw
   return raw;
 }
 
-static const void *widen(const rs_run *s, const rs_view *a, const void *data, int64_t n, void *wide) {
+static const void *widen_rows(const rs_run *s, const rs_view *a, const void *data, int64_t n, void *wide) {
   if (a->wide)
     return data;
   s->isa->load[a->type][s->wide](wide, data, (rs_grid){.lines = 1, .n = n});
@@ -62,14 +62,14 @@ static const void *widen(const rs_run *s, const rs_view *a, const void *data, in
 /* The same as numbers, with the mask applied. */
 static const void *read_numbers(const rs_run *s, const panels *k, const batch *b, rs_grid all) {
   const rs_view *m = &s->part[RS_MASK];
-  const void *x = widen(s, &s->part[RS_IN], gather(s, b, RS_IN, k->raw), all.n, k->x);
+  const void *x = widen_rows(s, &s->part[RS_IN], gather_rows(s, b, RS_IN, k->raw), all.n, k->x);
   if (s->spec->mask_mode == ROWSCAN_MASK_NONE)
     return x;
-  const void *mask = gather(s, b, RS_MASK, k->raw_mask);
+  const void *mask = gather_rows(s, b, RS_MASK, k->raw_mask);
   if (s->spec->mask_mode == ROWSCAN_MASK_SELECT)
     s->isa->select[m->log2][s->size == 8](k->x, x, mask, s->mask_bits, &s->identity, all);
   else
-    s->isa->multiply[s->wide](k->x, x, widen(s, m, mask, all.n, k->factor), all);
+    s->isa->multiply[s->wide](k->x, x, widen_rows(s, m, mask, all.n, k->factor), all);
   return k->x;
 }
 

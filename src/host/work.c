@@ -122,7 +122,7 @@ static inline void prefetch(const char *data, int64_t bytes) {
     __builtin_prefetch(data + i);
 }
 
-static inline lines gather(const rs_run *s, rs_seat *k, const rs_view *a, view v, void *raw) {
+static inline lines gather_view(const rs_run *s, rs_seat *k, const rs_view *a, view v, void *raw) {
   if (v.at && v.line == 1) {
     s->isa->fetch_at(k->turned, v.data, (rs_grid){v.n, v.lines * a->bytes, v.lines * a->bytes, 0, 0}, v.at, a->bytes);
     s->isa->transpose[a->log2](raw, k->turned, (rs_grid){v.n, v.lines, v.n, v.lines, 0});
@@ -136,7 +136,7 @@ static inline lines gather(const rs_run *s, rs_seat *k, const rs_view *a, view v
 }
 
 /* The same as accumulators: where they are, or in w, whose lines are w_line apart. */
-static inline lines widen(const rs_run *s, const rs_view *a, view v, lines x, void *w, int64_t w_line) {
+static inline lines widen_view(const rs_run *s, const rs_view *a, view v, lines x, void *w, int64_t w_line) {
   if (a->wide)
     return x;
   s->isa->load[a->type][s->in_wide](w, x.data, (rs_grid){v.lines, v.n, w_line, x.line, 0});
@@ -147,14 +147,14 @@ static inline lines widen(const rs_run *s, const rs_view *a, view v, lines x, vo
 static inline lines read_block(const rs_run *s, rs_seat *k, const block *b) {
   const rs_view *a = &s->part[RS_IN], *m = &s->part[RS_MASK];
   view v = view_of(s, &k->tile, b, RS_IN);
-  lines x = widen(s, a, v, gather(s, k, a, v, k->raw), k->x, s->width), own = {k->x, s->width};
+  lines x = widen_view(s, a, v, gather_view(s, k, a, v, k->raw), k->x, s->width), own = {k->x, s->width};
   if (s->selects || s->spec->mask_mode == ROWSCAN_MASK_MULTIPLY) {
-    lines y = gather(s, k, m, view_of(s, &k->tile, b, RS_MASK), k->raw_mask);
+    lines y = gather_view(s, k, m, view_of(s, &k->tile, b, RS_MASK), k->raw_mask);
     rs_grid g = {v.lines, v.n, s->width, x.line, y.line};
     if (s->selects) {
       s->isa->select[m->log2][s->size == 8](k->x, x.data, y.data, s->mask_bits, &s->identity, g);
     } else {
-      y = widen(s, m, v, y, k->factor, v.n);
+      y = widen_view(s, m, v, y, k->factor, v.n);
       g.mask = y.line;
       s->isa->multiply[s->wide](k->x, x.data, y.data, g);
     }
@@ -277,7 +277,7 @@ static lines read_joins(const rs_run *s, rs_seat *k, const block *b) {
   int64_t before = late && b->begin > 0, first = late && b->begin == 0;
   block from = {b->row, b->rows, b->begin - before, b->steps + before};
   view v = view_of(s, &k->tile, &from, s->marks);
-  lines y = gather(s, k, m, v, k->raw_mask);
+  lines y = gather_view(s, k, m, v, k->raw_mask);
   int64_t step = s->columns ? y.line : 1, to = s->columns ? v.n : 1;
   rs_grid g = {v.lines - (late && s->columns), v.n - (late && !s->columns), v.n, y.line, 0};
   if (y.line == v.n) /* lines without gaps are one */
@@ -421,8 +421,8 @@ static void scan_one_by_one(const rs_run *s, rs_seat *k, const block *b, rs_coun
 static void read_beside(const rs_run *s, rs_seat *k, const block *b, rs_which p, beside *all) {
   int n = all->count++;
   view v = view_of(s, &k->tile, b, p);
-  lines x = gather(s, k, &s->part[p], v, k->further.raw[n]);
-  all->number[n] = widen(s, &s->part[p], v, x, k->further.number[n], v.n).data;
+  lines x = gather_view(s, k, &s->part[p], v, k->further.raw[n]);
+  all->number[n] = widen_view(s, &s->part[p], v, x, k->further.number[n], v.n).data;
 }
 
 /* A block of an operator that goes one element after another; x: its elements as numbers. */
@@ -431,7 +431,7 @@ static void scan_plainly(const rs_run *s, rs_seat *k, const block *b, rs_counter
   if (s->segments) /* first, since what it reads is room of a mask's */
     all.joins = read_joins(s, k, b).data;
   if (s->spec->mask_mode == ROWSCAN_MASK_SELECT && !s->selects)
-    all.mask = gather(s, k, &s->part[RS_MASK], view_of(s, &k->tile, b, RS_MASK), k->raw_mask).data;
+    all.mask = gather_view(s, k, &s->part[RS_MASK], view_of(s, &k->tile, b, RS_MASK), k->raw_mask).data;
   if (s->spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
     read_beside(s, k, b, RS_MASK, &all);
   for (int i = 0; s->further && i < RS_MOST_MORE && s->spec->more_types[i]; i++)
@@ -450,10 +450,10 @@ static void scan_totals(const rs_run *s, rs_seat *k, const block *b, rs_counter 
     return;
   }
   if (s->spec->mask_mode == ROWSCAN_MASK_SELECT) {
-    mask = gather(s, k, m, view_of(s, &k->tile, b, RS_MASK), k->raw_mask);
+    mask = gather_view(s, k, m, view_of(s, &k->tile, b, RS_MASK), k->raw_mask);
   } else if (s->spec->mask_mode == ROWSCAN_MASK_COEFFICIENT) {
     view from = view_of(s, &k->tile, b, RS_MASK);
-    by = widen(s, m, from, gather(s, k, m, from, k->raw_mask), k->factor, v.n);
+    by = widen_view(s, m, from, gather_view(s, k, m, from, k->raw_mask), k->factor, v.n);
   } else if (s->segments) {
     by = read_joins(s, k, b);
   }

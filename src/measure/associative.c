@@ -57,7 +57,7 @@ static double size_of(double x) {
 }
 
 /* Floats between -2 and 2; all bits of integers. */
-static number draw(const trial *t, uint64_t *random) {
+static number draw_number(const trial *t, uint64_t *random) {
   number n = {.u64 = rs_random(random)};
   double real = ((double)(n.u64 >> 11) * 0x1p-53 - 0.5) * 4;
   if (t->in->type == ROWSCAN_F64)
@@ -70,7 +70,7 @@ static number draw(const trial *t, uint64_t *random) {
 static void fill(trial *t) {
   uint64_t random = 1;
   for (int64_t i = 0; i < TRIPLES * LONG; i++) {
-    number n = draw(t, &random);
+    number n = draw_number(t, &random);
     int64_t row = i / LONG, at = i % LONG;
     t->mask[i] = at > 0;
     memcpy((char *)t->before + (size_t)i * t->bytes, &n, t->bytes);
@@ -129,7 +129,7 @@ static void tell(const trial *t, int64_t row, const char *name, bool neutral, rs
 }
 
 /* The first row that tells something. */
-static void compare(const trial *t, const char *name, rs_text *doubt) {
+static void compare_orders(const trial *t, const char *name, rs_text *doubt) {
   for (int64_t row = 0; row < TRIPLES; row++) {
     bool neutral = agree(t, row, read_number(t, t->left, row * SHORT), read_number(t, t->right, row * LONG + 1));
     number left = read_number(t, t->left, row * SHORT + 2), right = read_number(t, t->right, row * LONG + 3);
@@ -154,6 +154,6 @@ rowscan_status rs_associative(rowscan_context *context, rowscan_op op, rowscan_t
   if (!status)
     status = scan(context, &t, op, LONG, t.before, t.right, t.mask);
   if (!status)
-    compare(&t, rowscan_op_name(op), doubt);
+    compare_orders(&t, rowscan_op_name(op), doubt);
   return status;
 }

@@ -151,7 +151,7 @@ static rowscan_status build(rs_copier *copier, const rowscan_context *context, i
 }
 
 /* As a plan's: the PTX is the way out if the driver will not have the CUBIN. */
-static CUresult load(rs_copier *copier) {
+static CUresult load_copier(rs_copier *copier) {
   const rs_cuda *cuda = copier->device->cuda;
   CUresult result = CUDA_ERROR_NO_BINARY_FOR_GPU;
   if (copier->binary.cubin)
@@ -169,13 +169,13 @@ static rowscan_status build_and_load(rs_copier *copier, const rowscan_context *c
   rowscan_status status = build(copier, context, items, false);
   if (status)
     return status;
-  CUresult result = load(copier);
+  CUresult result = load_copier(copier);
   if (rs_cuda_rejects(result) && copier->binary.cached) {
     rs_binary_free(&copier->binary);
     status = build(copier, context, items, true);
     if (status)
       return status;
-    result = load(copier);
+    result = load_copier(copier);
   }
   if (result)
     return rs_cuda_failed(cuda, result, "cuModuleLoadData of a copy kernel");

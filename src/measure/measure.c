@@ -231,7 +231,7 @@ static rowscan_status time_all(measuring *job, int repeat, rs_timing *timing) {
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-static rowscan_status check(const measuring *job, rs_timing *timing) {
+static rowscan_status verify_results(const measuring *job, rs_timing *timing) {
   const task *scan = &job->task[SCAN];
   bool all = scan->replay.graph || scan->turn >= job->sets.count;
   rs_verdict verdict = {0};
@@ -312,7 +312,7 @@ static rowscan_status measure_plan(measuring *job, int repeat, rs_timing *timing
   begin_task(job, SCAN);
   rowscan_status status = time_all(job, repeat, timing);
   if (!status)
-    status = check(job, timing);
+    status = verify_results(job, timing);
   if (!status)
     describe(job, timing);
   return status ? status : rs_meter_wait(&job->meter);

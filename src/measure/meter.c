@@ -21,7 +21,7 @@ static CUdeviceptr address(const void *pointer) {
   return (CUdeviceptr)(uintptr_t)pointer;
 }
 
-static rowscan_status check(const rs_meter *meter, CUresult result, const char *call) {
+static rowscan_status check_call(const rs_meter *meter, CUresult result, const char *call) {
   return result ? rs_cuda_failed(cuda_of(meter), result, call) : ROWSCAN_OK;
 }
 
@@ -29,7 +29,7 @@ static rowscan_status make_event(rs_meter *meter, CUevent *event) {
   CUresult result = cuda_of(meter)->cuEventCreate(event, CU_EVENT_DEFAULT);
   if (result)
     *event = NULL;
-  return check(meter, result, "cuEventCreate");
+  return check_call(meter, result, "cuEventCreate");
 }
 
 rowscan_status rs_meter_open(rs_meter *meter, const rowscan_context *context) {
@@ -44,7 +44,7 @@ rowscan_status rs_meter_open(rs_meter *meter, const rowscan_context *context) {
   CUresult result = cuda_of(meter)->cuStreamCreate(&meter->stream, CU_STREAM_NON_BLOCKING);
   if (result)
     meter->stream = NULL;
-  status = check(meter, result, "cuStreamCreate");
+  status = check_call(meter, result, "cuStreamCreate");
   if (!status)
     status = make_event(meter, &meter->begin);
   return status ? status : make_event(meter, &meter->end);
@@ -94,7 +94,7 @@ rowscan_status rs_meter_alloc(rs_meter *meter, void **memory, size_t bytes) {
   CUresult result = cuda_of(meter)->cuMemAlloc_v2(&pointer, bytes);
   if (!result)
     *memory = (void *)(uintptr_t)pointer;
-  return check(meter, result, "cuMemAlloc of memory to measure on");
+  return check_call(meter, result, "cuMemAlloc of memory to measure on");
 }
 
 void rs_meter_free(rs_meter *meter, void *memory) {
@@ -108,29 +108,30 @@ rowscan_status rs_meter_write(rs_meter *meter, void *to, const void *from, size_
   if (!meter->device)
     return rs_meter_copy(meter, to, from, bytes);
   CUresult result = cuda_of(meter)->cuMemcpyHtoDAsync_v2(address(to), from, bytes, meter->stream);
-  return result ? check(meter, result, "cuMemcpyHtoDAsync") : rs_meter_wait(meter);
+  return result ? check_call(meter, result, "cuMemcpyHtoDAsync") : rs_meter_wait(meter);
 }
 
 rowscan_status rs_meter_read(rs_meter *meter, void *to, const void *from, size_t bytes) {
   if (!meter->device)
     return rs_meter_copy(meter, to, from, bytes);
   CUresult result = cuda_of(meter)->cuMemcpyDtoHAsync_v2(to, address(from), bytes, meter->stream);
-  return result ? check(meter, result, "cuMemcpyDtoHAsync") : rs_meter_wait(meter);
+  return result ? check_call(meter, result, "cuMemcpyDtoHAsync") : rs_meter_wait(meter);
 }
 
 rowscan_status rs_meter_copy(rs_meter *meter, void *to, const void *from, size_t bytes) {
   if (!bytes)
     return ROWSCAN_OK;
   if (meter->device)
-    return check(meter, cuda_of(meter)->cuMemcpyDtoDAsync_v2(address(to), address(from), bytes, meter->stream),
-                 "cuMemcpyDtoDAsync");
+    return check_call(meter, cuda_of(meter)->cuMemcpyDtoDAsync_v2(address(to), address(from), bytes, meter->stream),
+                      "cuMemcpyDtoDAsync");
   memcpy(to, from, bytes);
   return ROWSCAN_OK;
 }
 
 rowscan_status rs_meter_fill(rs_meter *meter, void *to, unsigned char value, size_t bytes) {
   if (meter->device)
-    return check(meter, cuda_of(meter)->cuMemsetD8Async(address(to), value, bytes, meter->stream), "cuMemsetD8Async");
+    return check_call(meter, cuda_of(meter)->cuMemsetD8Async(address(to), value, bytes, meter->stream),
+                      "cuMemsetD8Async");
   memset(to, value, bytes);
   return ROWSCAN_OK;
 }
@@ -140,12 +141,12 @@ rowscan_status rs_meter_fill(rs_meter *meter, void *to, unsigned char value, siz
 rowscan_status rs_meter_wait(rs_meter *meter) {
   if (!meter->device)
     return ROWSCAN_OK;
-  return check(meter, cuda_of(meter)->cuStreamSynchronize(meter->stream), "cuStreamSynchronize while measuring");
+  return check_call(meter, cuda_of(meter)->cuStreamSynchronize(meter->stream), "cuStreamSynchronize while measuring");
 }
 
 rowscan_status rs_meter_start(rs_meter *meter) {
   if (meter->device)
-    return check(meter, cuda_of(meter)->cuEventRecord(meter->begin, meter->stream), "cuEventRecord");
+    return check_call(meter, cuda_of(meter)->cuEventRecord(meter->begin, meter->stream), "cuEventRecord");
   meter->started_ms = rs_now_ms();
   return ROWSCAN_OK;
 }
@@ -159,7 +160,7 @@ static rowscan_status stop_device(rs_meter *meter, double *milliseconds) {
   if (!result)
     result = cuda->cuEventElapsedTime(&elapsed, meter->begin, meter->end);
   *milliseconds = (double)elapsed;
-  return check(meter, result, "timing with events");
+  return check_call(meter, result, "timing with events");
 }
 
 rowscan_status rs_meter_stop(rs_meter *meter, double *milliseconds) {
@@ -196,7 +197,7 @@ static const rs_symbol symbols[] = {
 };
 
 /* The driver is loaded already, and stays so. */
-static bool load(graph_calls *calls) {
+static bool load_graph_calls(graph_calls *calls) {
   rs_text tried = {0};
   void *library = rs_library_load("libcuda.so.1", symbols, sizeof symbols / sizeof *symbols, calls, &tried);
   rs_text_free(&tried);
@@ -209,14 +210,14 @@ static rowscan_status capture(const graph_calls *calls, rs_meter *meter,
                               CUgraph *graph) {
   CUresult result = calls->cuStreamBeginCapture_v2(meter->stream, CAPTURE_THREAD_LOCAL);
   if (result)
-    return check(meter, result, "cuStreamBeginCapture");
+    return check_call(meter, result, "cuStreamBeginCapture");
   rowscan_status status = ROWSCAN_OK;
   for (int64_t i = 0; i < count && !status; i++)
     status = queue(user, i);
   result = calls->cuStreamEndCapture(meter->stream, graph);
   if (result)
     *graph = NULL;
-  return status ? status : check(meter, result, "cuStreamEndCapture");
+  return status ? status : check_call(meter, result, "cuStreamEndCapture");
 }
 
 rowscan_status rs_replay_record(rs_replay *replay, rs_meter *meter, rowscan_status (*queue)(void *user, int64_t number),
@@ -224,7 +225,7 @@ rowscan_status rs_replay_record(rs_replay *replay, rs_meter *meter, rowscan_stat
   graph_calls calls;
   CUgraph graph = NULL;
   *replay = (rs_replay){0};
-  if (!meter->device || !load(&calls))
+  if (!meter->device || !load_graph_calls(&calls))
     return ROWSCAN_OK;
   rowscan_status status = capture(&calls, meter, queue, user, count, &graph);
   if (!status) {
@@ -232,7 +233,7 @@ rowscan_status rs_replay_record(rs_replay *replay, rs_meter *meter, rowscan_stat
     CUresult result = calls.cuGraphInstantiateWithFlags(&ready, graph, 0);
     if (!result)
       *replay = (rs_replay){ready, calls.cuGraphLaunch, calls.cuGraphExecDestroy};
-    status = check(meter, result, "cuGraphInstantiateWithFlags");
+    status = check_call(meter, result, "cuGraphInstantiateWithFlags");
   }
   if (graph)
     calls.cuGraphDestroy(graph);
@@ -240,7 +241,7 @@ rowscan_status rs_replay_record(rs_replay *replay, rs_meter *meter, rowscan_stat
 }
 
 rowscan_status rs_replay_run(const rs_replay *replay, rs_meter *meter) {
-  return check(meter, replay->launch(replay->graph, meter->stream), "cuGraphLaunch");
+  return check_call(meter, replay->launch(replay->graph, meter->stream), "cuGraphLaunch");
 }
 
 void rs_replay_free(rs_replay *replay) {

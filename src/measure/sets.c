@@ -221,7 +221,7 @@ static rowscan_status repeat_pattern(rs_sets *sets, char *to, size_t have, size_
 }
 
 /* Of flags and of segments a few, of other inputs anything. */
-static void draw(const rowscan_spec *spec, int which, void *to, int64_t count) {
+static void draw_array(const rowscan_spec *spec, int which, void *to, int64_t count) {
   rowscan_type type = rs_array_type(spec, (rs_which)which);
   rowscan_mask_mode mode = which == RS_MASK       ? spec->mask_mode
                            : which == RS_SEGMENTS ? spec->segment_mode
@@ -246,7 +246,7 @@ static rowscan_status fill_array(rs_sets *sets, int which) {
   void *pattern = malloc((size_t)count * element);
   if (!pattern)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for random numbers");
-  draw(sets->spec, which, pattern, count);
+  draw_array(sets->spec, which, pattern, count);
   char *to = sets->memory + sets->at[which];
   rowscan_status status = rs_meter_write(sets->meter, to, pattern, (size_t)count * element);
   free(pattern);

@@ -145,7 +145,7 @@ static rowscan_status read_excerpt(const rs_sets *sets, const excerpt *piece, in
 }
 
 /* What the host engine leaves alone is as the GPU has it, and does not differ. */
-static void compare(const rs_sets *sets, excerpt *piece, rs_host *host, rs_verdict *verdict) {
+static void compare_excerpt(const rs_sets *sets, excerpt *piece, rs_host *host, rs_verdict *verdict) {
   rowscan_spec spec = *sets->spec;
   spec.length = piece->part;
   for (int a = 0; a < RS_ALL_ARRAYS; a++) {
@@ -177,7 +177,7 @@ rowscan_status rs_verify_scan(const rs_sets *sets, int64_t written, rs_host *hos
   for (int run = 0, runs = status ? 0 : choose_runs(sets, &piece); run < runs && !status; run++) {
     status = read_excerpt(sets, &piece, written - 1 - run % written, place(places, run));
     if (!status)
-      compare(sets, &piece, host, verdict);
+      compare_excerpt(sets, &piece, host, verdict);
   }
   free_images(&piece);
   return status;

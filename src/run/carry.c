@@ -65,7 +65,7 @@ static rowscan_status take(const rowscan_carry *carry, block *at, size_t bytes) 
   return status;
 }
 
-static void give(const rowscan_carry *carry, block *at) {
+static void give_block(const rowscan_carry *carry, block *at) {
   if (carry->context->engine == ROWSCAN_ENGINE_HOST) {
     free(at->memory);
   } else if (at->memory) {
@@ -79,7 +79,7 @@ static void give(const rowscan_carry *carry, block *at) {
 static rowscan_status hold(const rowscan_carry *carry, block *at, size_t bytes) {
   if (at->bytes >= bytes)
     return ROWSCAN_OK;
-  give(carry, at);
+  give_block(carry, at);
   return take(carry, at, bytes);
 }
 
@@ -294,7 +294,7 @@ static rowscan_status check_same(const rowscan_carry *carry, const rowscan_probl
 }
 
 /* What the first chunk fixes, its initial values included. */
-static rowscan_status begin(rowscan_carry *carry, const chunk *all, const rowscan_spec *spec, int64_t rows) {
+static rowscan_status begin_carry(rowscan_carry *carry, const chunk *all, const rowscan_spec *spec, int64_t rows) {
   if (rs_spec_has_further(spec))
     return rs_fail(ROWSCAN_UNSUPPORTED, "chunk: a carry has no further arrays, and this scan of %s has some",
                    rowscan_op_name(spec->op));
@@ -334,7 +334,7 @@ static rowscan_status scan_chunk(rowscan_carry *carry, const chunk *all) {
 }
 
 static rowscan_status work(rowscan_carry *carry, const chunk *all, const rowscan_spec *spec, int64_t rows) {
-  rowscan_status status = carry->begun ? ROWSCAN_OK : begin(carry, all, spec, rows);
+  rowscan_status status = carry->begun ? ROWSCAN_OK : begin_carry(carry, all, spec, rows);
   if (!status && rows)
     status = scan_chunk(carry, all);
   carry->broken = status != ROWSCAN_OK;
@@ -434,12 +434,12 @@ void rowscan_carry_reset(rowscan_carry *carry) {
 }
 
 static void give_all(rowscan_carry *carry) {
-  give(carry, &carry->init);
-  give(carry, &carry->fresh);
-  give(carry, &carry->scratch);
+  give_block(carry, &carry->init);
+  give_block(carry, &carry->fresh);
+  give_block(carry, &carry->scratch);
   for (int level = 0; level < LEVELS; level++) {
-    give(carry, &carry->total[level]);
-    give(carry, &carry->prefix[level]);
+    give_block(carry, &carry->total[level]);
+    give_block(carry, &carry->prefix[level]);
   }
 }
 

@@ -23,7 +23,7 @@ static rowscan_plan *open_plan(rowscan_context *context, const rowscan_spec *spe
 }
 
 /* Hands it over if it is ready, else destroys it. */
-static rowscan_status give(rowscan_plan *plan, rowscan_status status, rowscan_plan **out) {
+static rowscan_status give_plan(rowscan_plan *plan, rowscan_status status, rowscan_plan **out) {
   if (status)
     rs_plan_destroy(plan);
   else
@@ -39,7 +39,7 @@ rowscan_status rs_plan_create(rowscan_plan **out, rowscan_context *context, cons
   rowscan_plan *plan = open_plan(context, spec, context->gpu.device.arch, true);
   if (!plan)
     return ROWSCAN_OUT_OF_MEMORY;
-  return give(plan, plan->program.arch ? rs_tiers_ready(&plan->program, rows) : ROWSCAN_OK, out);
+  return give_plan(plan, plan->program.arch ? rs_tiers_ready(&plan->program, rows) : ROWSCAN_OK, out);
 }
 
 rowscan_status rs_plan_create_forced(rowscan_plan **out, rowscan_context *context, const rowscan_spec *spec,
@@ -56,14 +56,14 @@ rowscan_status rs_plan_look(rowscan_plan **out, rowscan_context *context, const 
   rowscan_plan *plan = open_plan(context, spec, arch, false);
   if (!plan)
     return ROWSCAN_OUT_OF_MEMORY;
-  return give(plan, rs_modules_make_all(&plan->program.modules, threads), out);
+  return give_plan(plan, rs_modules_make_all(&plan->program.modules, threads), out);
 }
 
 rowscan_status rs_plan_find(rowscan_plan **out, rowscan_context *context, const rowscan_spec *spec, int arch) {
   rowscan_plan *plan = open_plan(context, spec, arch, false);
   if (!plan)
     return ROWSCAN_OUT_OF_MEMORY;
-  return give(plan, rs_modules_find_all(&plan->program.modules), out);
+  return give_plan(plan, rs_modules_find_all(&plan->program.modules), out);
 }
 
 void rs_plan_destroy(rowscan_plan *plan) {

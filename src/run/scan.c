@@ -34,7 +34,7 @@ static rowscan_status read_task(task *scan, const rowscan_context *context, cons
   return rs_overlap_check(&scan->rows, &scan->spec, scan->workspace, scan->workspace_bytes);
 }
 
-static rowscan_status run(rowscan_context *context, const task *one, struct CUstream_st *stream) {
+static rowscan_status run_task(rowscan_context *context, const task *one, struct CUstream_st *stream) {
   if (context->engine == ROWSCAN_ENGINE_CUDA)
     return rs_table_run(&context->programs, &context->gpu, &one->spec, &one->rows, one->workspace, one->workspace_bytes,
                         stream);
@@ -72,8 +72,8 @@ static rowscan_status run_with_initial(rowscan_context *context, const task *sca
   rs_initial_rows(&initial.rows, &initial.spec, &scan->rows, &scan->spec);
   rowscan_status status = prepare(context, scan);
   if (!status)
-    status = run(context, &initial, stream);
-  return status ? status : run(context, scan, stream);
+    status = run_task(context, &initial, stream);
+  return status ? status : run_task(context, scan, stream);
 }
 
 rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *problem, struct CUstream_st *stream) {
@@ -82,7 +82,7 @@ rowscan_status rowscan_scan(rowscan_context *context, const rowscan_problem *pro
   rowscan_status status = read_task(&scan, context, problem, context->engine, stream);
   if (status)
     return status;
-  return scan.rows.initial ? run_with_initial(context, &scan, stream) : run(context, &scan, stream);
+  return scan.rows.initial ? run_with_initial(context, &scan, stream) : run_task(context, &scan, stream);
 }
 
 /* P(0) is written where the output is, on the host. */

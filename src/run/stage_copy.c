@@ -211,7 +211,7 @@ static void cut(copy *c) {
   c->across = rs_ceiling(c->part.elements, c->chunk_elements);
 }
 
-static void run(rs_pool *pool, int threads, copy *c) {
+static void run_copy(rs_pool *pool, int threads, copy *c) {
   if (c->part.rows == 0 || c->part.elements == 0)
     return;
   static const int64_t one = 1, zero = 0;
@@ -229,9 +229,9 @@ static void run(rs_pool *pool, int threads, copy *c) {
 }
 
 void rs_gather_rows(rs_pool *pool, int threads, void *packed, const rs_strided *from, const rs_section *part) {
-  run(pool, threads, &(copy){.array = from, .packed = packed, .part = *part});
+  run_copy(pool, threads, &(copy){.array = from, .packed = packed, .part = *part});
 }
 
 void rs_scatter_rows(rs_pool *pool, int threads, const rs_strided *to, const void *packed, const rs_section *part) {
-  run(pool, threads, &(copy){.array = to, .packed = (char *)packed, .part = *part, .scatter = true});
+  run_copy(pool, threads, &(copy){.array = to, .packed = (char *)packed, .part = *part, .scatter = true});
 }

@@ -328,7 +328,7 @@ static rowscan_status scan(ring *r, const slot *s, bool init, bool totals) {
 }
 
 /* Packs a piece and sends it off; of a whole block, asks for the total. */
-static rowscan_status begin(ring *r, slot *s, int64_t number) {
+static rowscan_status begin_piece(ring *r, slot *s, int64_t number) {
   s->piece = piece_at(r, number);
   const piece *p = &s->piece;
   rs_gather_rows(r->pool, r->threads, s->own.pinned + p->at.in, &r->in, &p->part);
@@ -446,7 +446,7 @@ static rowscan_status go_round(ring *r, rs_progress *progress) {
     if (i >= SLOTS)
       status = end(r, &r->slot[i % SLOTS], progress);
     if (!status && i < r->pieces)
-      status = begin(r, &r->slot[i % SLOTS], i);
+      status = begin_piece(r, &r->slot[i % SLOTS], i);
     if (!status && i >= lag && i - lag < r->pieces)
       status = go_on(r, &r->slot[(i - lag) % SLOTS]);
   }
@@ -490,7 +490,7 @@ static rowscan_status run_in_slots(ring *r, rs_progress *progress) {
   return status ? status : go_round(r, progress);
 }
 
-static rowscan_status run(ring *r, rs_progress *progress) {
+static rowscan_status run_ring(ring *r, rs_progress *progress) {
   r->slots = rs_slots_take(&r->context->slots);
   if (!r->slots)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the streams of a scan of host memory");
@@ -510,7 +510,7 @@ rowscan_status rs_stage_gpu(rowscan_context *context, const rowscan_spec *spec, 
   if (status)
     return status;
   int mode = rs_cuda_relax(r.cuda);
-  status = run(&r, progress);
+  status = run_ring(&r, progress);
   rs_cuda_restore(r.cuda, mode);
   rs_device_leave(&context->gpu.device, pushed);
   return status;

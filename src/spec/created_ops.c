@@ -42,7 +42,7 @@ rowscan_op_second *rs_op_second(const rs_op *op, rowscan_type acc) {
 
 /* ---- the first line ---------------------------------------------------------------------------------------------- */
 
-static const char head[] = "// rowscan:", blanks[] = " \t\r";
+static const char head[] = "// rowscan:", line_blanks[] = " \t\r";
 
 /* A field of the line, cut out of it; the name is known before the operator has one. */
 typedef struct fields {
@@ -76,7 +76,7 @@ static const char *const params_words[] = {"0", "1", "2", "3", "4", NULL};
 static const char *const outputs_words[] = {"1", "2", NULL};
 
 /* Reads one pair of so many characters; each field stands once. */
-static rowscan_status read_pair(fields *read, const char *pair, size_t length) {
+static rowscan_status read_op_pair(fields *read, const char *pair, size_t length) {
   const struct {
     const char *name;
     char *value;
@@ -127,10 +127,10 @@ static rowscan_status read_line(fields *read, const char *source) {
                    length < MOST_NAME ? (int)length : MOST_NAME, source, head, head);
   rowscan_status status = ROWSCAN_OK;
   for (const char *at = source + sizeof head - 1, *end = source + length; at < end && !status;) {
-    at += strspn(at, blanks);
+    at += strspn(at, line_blanks);
     size_t pair = strcspn(at, " \t\r\n");
     if (pair && at < end)
-      status = read_pair(read, at, pair);
+      status = read_op_pair(read, at, pair);
     at += pair;
   }
   if (!status && !*read->name)

@@ -23,7 +23,7 @@ typedef struct range {
 } range;
 
 /* How far a dimension reaches, in elements. False: beyond any memory. Sizes are at least 1. */
-static inline bool reach(int64_t size, int64_t stride, int64_t *far) {
+static inline bool reach_of(int64_t size, int64_t stride, int64_t *far) {
   const int64_t most = RS_MOST_BYTES / 16 / (RS_MAX_ROW_RANK + 1);
   return !__builtin_mul_overflow(size - 1, stride, far) && (uint64_t)*far + (uint64_t)most <= 2 * (uint64_t)most;
 }
@@ -32,12 +32,12 @@ static inline bool reach(int64_t size, int64_t stride, int64_t *far) {
 static inline bool range_of(range *range, const void *data, int64_t bytes, int rank, const int64_t *shape,
                             const int64_t *stride, int64_t length, int64_t step) {
   int64_t far, before, after;
-  if (!reach(length, step, &far))
+  if (!reach_of(length, step, &far))
     return false;
   before = far < 0 ? far : 0;
   after = far < 0 ? 0 : far;
   for (int d = 0; d < rank; d++) {
-    if (!reach(shape[d], stride[d], &far))
+    if (!reach_of(shape[d], stride[d], &far))
       return false;
     before += far < 0 ? far : 0;
     after += far < 0 ? 0 : far;
@@ -359,7 +359,8 @@ static void collect_further(arrays *all, const rs_rows *rows, int64_t length) {
   add_array(all, "segments", rows, RS_SEGMENTS, length);
 }
 
-static void collect(arrays *all, const rs_rows *rows, const rowscan_spec *spec, const void *workspace, size_t bytes) {
+static void collect_arrays(arrays *all, const rs_rows *rows, const rowscan_spec *spec, const void *workspace,
+                           size_t bytes) {
   int64_t length = spec->length;
   all->count = all->written = 0;
   add_workspace(all, workspace, bytes);
@@ -417,7 +418,7 @@ rowscan_status rs_overlap_check(const rs_rows *rows, const rowscan_spec *spec, c
              !rows->array[RS_INIT].data && !rows->array[RS_TOTALS].data && !workspace;
   if (two && plain(rows, spec->length))
     return status;
-  collect(&all, rows, spec, workspace, workspace_bytes);
+  collect_arrays(&all, rows, spec, workspace, workspace_bytes);
   for (int i = 0; i < all.written && !status; i++) {
     if (all.of[i].rank) /* not the workspace */
       status = check_itself(&all.of[i]);

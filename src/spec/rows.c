@@ -188,7 +188,7 @@ static void tame_strides(rs_rows *rows, int64_t length, int all) {
 }
 
 /* Adds the bytes that a dimension spans. False: they pass what any array spans. */
-static bool reach(int64_t *bytes, int64_t stride, int64_t size, int64_t element) {
+static bool add_reach(int64_t *bytes, int64_t stride, int64_t size, int64_t element) {
   const int64_t most = RS_MOST_BYTES;
   int64_t far;
   if (size <= 1)
@@ -205,7 +205,7 @@ static inline rowscan_status check_strides(int which, char separator, const int6
                                            int rank, const rowscan_spec *spec) {
   int64_t bytes = 0;
   for (int d = 0; strides && d < rank; d++)
-    if (!reach(&bytes, strides[d], shape[d], (int64_t)rowscan_type_bytes(type_of(spec, which))))
+    if (!add_reach(&bytes, strides[d], shape[d], (int64_t)rowscan_type_bytes(type_of(spec, which))))
       return rs_fail(ROWSCAN_BAD_ARGUMENT,
                      "field '%s%cstrides': element %d, %lld: with %lld elements along it the array passes "
                      "2^61 bytes",
@@ -530,8 +530,8 @@ static int join(dimension *dims, int count, int all) {
 }
 
 /* empty: there are initial values and totals alone. */
-static int collect(dimension dims[RS_MAX_ROW_RANK + 1], const all_strides *strides, int all,
-                   const rowscan_problem *problem, bool empty) {
+static int collect_dimensions(dimension dims[RS_MAX_ROW_RANK + 1], const all_strides *strides, int all,
+                              const rowscan_problem *problem, bool empty) {
   int count = 0;
   for (int d = problem->rank - 1; d >= 0; d--) {
     if (d == scanned(problem) || problem->shape[d] == 1)
@@ -661,7 +661,7 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
   set_data(rows, spec, all, data);
   for (int a = 0; a < all; a++)
     rows->array[a].step = is_end(a) ? 0 : strides.of[a][dim];
-  set_dimensions(rows, all, dims, collect(dims, &strides, all, problem, empty));
+  set_dimensions(rows, all, dims, collect_dimensions(dims, &strides, all, problem, empty));
   clear_absent(rows, data);
   status = check_number(rows, spec, "problem: field 'shape'");
   if (status)

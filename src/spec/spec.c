@@ -552,7 +552,7 @@ static rowscan_status unknown(const char *pair, size_t length) {
 }
 
 /* Reads one pair of so many characters; given[] tells which fields stood before it. */
-static rowscan_status read_pair(rowscan_spec *spec, const char *pair, size_t length, bool given[RS_FIELDS]) {
+static rowscan_status read_spec_pair(rowscan_spec *spec, const char *pair, size_t length, bool given[RS_FIELDS]) {
   const char *sign = memchr(pair, '=', length);
   if (!sign)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: '%.*s' is no field=value", length < MOST ? (int)length : MOST, pair);
@@ -577,7 +577,7 @@ static rowscan_status read_pair(rowscan_spec *spec, const char *pair, size_t len
 rowscan_status rs_spec_check_pair(const char *pair, size_t length) {
   rowscan_spec read = {.size = sizeof read};
   bool given[RS_FIELDS] = {false};
-  return read_pair(&read, pair, length, given);
+  return read_spec_pair(&read, pair, length, given);
 }
 
 rowscan_status rs_spec_parse(rowscan_spec *spec, const char *text) {
@@ -586,7 +586,7 @@ rowscan_status rs_spec_parse(rowscan_spec *spec, const char *text) {
   rowscan_status status = ROWSCAN_OK;
   for (text += strspn(text, blanks); *text && !status; text += strspn(text, blanks)) {
     size_t length = strcspn(text, blanks);
-    status = read_pair(&read, text, length, given);
+    status = read_spec_pair(&read, text, length, given);
     text += length;
   }
   for (int i = 0; i < RS_FIELDS && !status; i++)

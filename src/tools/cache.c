@@ -180,7 +180,7 @@ static bool take(void *user, const char *key, rs_part parts[RS_STORE_PARTS]) {
   return !asked->failed;
 }
 
-static rowscan_status read_archs(selection *asked) {
+static rowscan_status read_filter_archs(selection *asked) {
   size_t count = (size_t)asked->filter.arch_count;
   asked->archs = calloc(count + 1, sizeof *asked->archs);
   asked->found = calloc(count + 1, sizeof *asked->found);
@@ -197,7 +197,7 @@ static rowscan_status check_filter(selection *asked) {
   if (filter->arch_count < 0 || (filter->arch_count && !filter->archs))
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "filter: field 'arch_count': %d%s", filter->arch_count,
                    filter->archs ? " is negative" : ", but 'archs' is NULL");
-  rowscan_status status = read_archs(asked);
+  rowscan_status status = read_filter_archs(asked);
   if (status)
     return status;
   const char *at = filter->spec ? filter->spec : "";

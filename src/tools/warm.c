@@ -74,7 +74,7 @@ static rowscan_status note_entries(warming *all, const rowscan_plan *plan) {
 }
 
 /* Where there is no directory to keep them in no kernels are compiled: packs have what is asked for, or it fails. */
-static rowscan_status look(rowscan_plan **plan, const warming *all, const rowscan_spec *spec, int arch) {
+static rowscan_status look_at_plan(rowscan_plan **plan, const warming *all, const rowscan_spec *spec, int arch) {
   rs_builder *builder = all->context->gpu.builder;
   if (*rs_store_path(rs_builder_store(builder)) || rs_builder_makes(builder, arch) == RS_MAKES_NOTHING)
     return rs_plan_look(plan, all->context, spec, arch, all->threads);
@@ -86,7 +86,7 @@ static rowscan_status look(rowscan_plan **plan, const warming *all, const rowsca
 static void make(warming *all, int64_t spec, int arch, rowscan_warmed *one) {
   double start = rs_now_ms();
   rowscan_plan *plan;
-  one->status = look(&plan, all, &all->specs[spec], arch);
+  one->status = look_at_plan(&plan, all, &all->specs[spec], arch);
   if (one->status == ROWSCAN_OK) {
     one->status = count_kept(plan, one);
     if (one->status == ROWSCAN_OK)
@@ -97,7 +97,7 @@ static void make(warming *all, int64_t spec, int arch, rowscan_warmed *one) {
   one->ms = rs_now_ms() - start;
 }
 
-static void tell(warming *all, rowscan_warmed *one) {
+static void tell_warmed(warming *all, rowscan_warmed *one) {
   const rowscan_warming *list = all->list;
   pthread_mutex_lock(&all->lock);
   one->done = ++all->done;
@@ -121,12 +121,12 @@ static void work(void *what, int64_t pair, void *seat) {
   snprintf(arch, sizeof arch, "sm_%d", number);
   rowscan_warmed one = {.size = sizeof one, .spec = pair / all->arch_count, .arch = arch};
   make(all, one.spec, number, &one);
-  tell(all, &one);
+  tell_warmed(all, &one);
 }
 
 /* ---- the lists --------------------------------------------------------------------------------------------------- */
 
-static rowscan_status read_archs(warming *all) {
+static rowscan_status read_warming_archs(warming *all) {
   const rowscan_warming *list = all->list;
   all->arch_count = list->archs ? list->arch_count : RS_MOST_ARCHS;
   if (!list->archs)
@@ -199,7 +199,7 @@ static rowscan_status warm(rowscan_context *context, const rowscan_warming *list
   warming all = {.context = context, .list = list};
   rowscan_status status = read_specs(&all);
   if (!status)
-    status = read_archs(&all);
+    status = read_warming_archs(&all);
   if (!status) {
     all.total = list->spec_count * all.arch_count; /* of specs that memory holds, and RS_MOST_ARCHS at most */
     status = run(&all);

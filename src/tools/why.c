@@ -164,7 +164,7 @@ static bool look_for(wanted *entry, const rs_store_item *item) {
   return enough;
 }
 
-static int look(void *user, const rs_store_item *item) {
+static int look_at_item(void *user, const rs_store_item *item) {
   search *all = user;
   for (int i = 0; i < all->count && !all->failed; i++)
     all->failed = !look_for(&all->entry[i], item);
@@ -173,7 +173,7 @@ static int look(void *user, const rs_store_item *item) {
 
 /* ---- what is told ------------------------------------------------------------------------------------------------ */
 
-static int tell(const wanted *entry, int (*visit)(void *user, const rowscan_cache_reason *reason), void *user) {
+static int tell_reason(const wanted *entry, int (*visit)(void *user, const rowscan_cache_reason *reason), void *user) {
   rowscan_cache_difference differences[2 * RS_KEY_FIELDS];
   const found *shown = entry->hit                ? &entry->asked
                        : entry->other.key.text   ? &entry->other
@@ -212,14 +212,14 @@ static rowscan_status explain(rowscan_context *context, const rowscan_spec *spec
   if (!all)
     return out_of_memory();
   rowscan_status status = want_all(all, context->gpu.builder, spec, arch);
-  if (!status && !rs_store_visit(store, look, all))
+  if (!status && !rs_store_visit(store, look_at_item, all))
     status = rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be read", rs_store_path(store));
-  if (!status && !rs_store_visit_packs(store, look, all))
+  if (!status && !rs_store_visit_packs(store, look_at_item, all))
     status = rs_fail(ROWSCAN_CACHE_FAILED, "not all entries of the packs can be read: %m");
   if (!status && all->failed)
     status = out_of_memory();
   for (int i = 0; i < all->count && !status; i++)
-    if (tell(&all->entry[i], visit, user))
+    if (tell_reason(&all->entry[i], visit, user))
       break;
   for (int i = 0; i < all->count; i++)
     free_wanted(&all->entry[i]);

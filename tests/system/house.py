@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 #
 # By the doors that it lists, and all that it lists. And whether any two files of them, a .c and its .h counted as one,
-# include one another in a circle.
+# include one another in a circle; and whether each name of a static function or object is unique in its folder.
 import os
 import re
 import sys
@@ -67,6 +67,22 @@ def walk(unit):
 for unit in sorted(includes):
     walk(unit)
 
+# A name of a static function or object stands in one file of its folder: so a search, a backtrace or a profile that
+# shows it leads to one place. A header that is included many times, each time with other macros, is one file.
+DECLARED = re.compile(r"^static\b[^;={}()]*?(\w+)(?:\[[^\]]*\])*\s*(?:[(;]|=[^;]*;)|^static\b[^;=()]*\{[^}]*\}\s*(\w+)",
+                      re.MULTILINE)
+FURTHER = re.compile(r",\s*\**(\w+)(?:\[[^\]]*\])*\s*(?==|;|,\s*\w+\s*[=;])")
+statics = {}
+for path in files + sorted((root / "python/core").glob("*.[ch]")):
+    for found in DECLARED.finditer(path.read_text()):
+        names = [found[1] or found[2]]
+        if found[0].endswith(";"):
+            names += FURTHER.findall(re.sub(r"\{[^{}]*\}", "", found[0]))
+        for name in names:
+            statics.setdefault((path.parent.relative_to(root), name), set()).add(path.name)
+wrong += [f"{folder}/: the static name {name} stands in {', '.join(sorted(where))}"
+          for (folder, name), where in sorted(statics.items()) if len(where) > 1]
+
 # What nobody takes is not listed.
 for folder in allowed:
     wrong += [f"{folder}/ does not include {other}/" for other in allowed[folder] if (folder, other) not in taken]
@@ -76,5 +92,6 @@ for folder in allowed:
 for folder, below in allowed.items():
     wrong += [f"{folder}/ and {other}/ may include one another" for other in below if folder in allowed.get(other, ())]
 
-print("\n".join(wrong) or f"{len(files)} files, {len(allowed)} folders, {arrows} arrows between them, all down")
-sys.exit(bool(wrong) or not arrows)
+print("\n".join(wrong) or f"{len(files)} files, {len(allowed)} folders, {arrows} arrows between them, all down; "
+                           f"{len(statics)} static names, each in one file of its folder")
+sys.exit(bool(wrong) or not arrows or not statics)
