@@ -546,6 +546,22 @@ static bool has_replacement(rs_builder *builder, const char *key) {
   return has;
 }
 
+/* Where no compiler is found: an entry that any compiler made may serve. */
+static rowscan_status answer_without_compiler(rs_builder *builder, const request *asked, double start,
+                                              rs_binary *built) {
+  if (!asked->fresh && from_any_compiler(builder, asked, NULL, built)) {
+    log_decision(builder, asked, start, "read from the cache, without a compiler");
+    count_hit(builder, built);
+    return ROWSCAN_OK;
+  }
+  if (builder->forbidden_by) /* a compiler would make no difference */
+    return refuse(builder, asked);
+  rs_fail_more(ROWSCAN_NO_COMPILER, "%s", rs_store_unused(rs_builder_store(builder)));
+  if (!asked->fresh)
+    count(builder, RS_COUNT_misses);
+  return ROWSCAN_NO_COMPILER;
+}
+
 static rowscan_status answer(rs_builder *builder, const request *asked, rs_binary *binary) {
   double start = rs_now_ms();
   rs_binary built;
@@ -567,19 +583,8 @@ static rowscan_status answer(rs_builder *builder, const request *asked, rs_binar
     else
       status = share(builder, key.data, asked, &built);
   }
-  if (status == ROWSCAN_NO_COMPILER) {
-    if (!asked->fresh && from_any_compiler(builder, asked, NULL, &built)) {
-      log_decision(builder, asked, start, "read from the cache, without a compiler");
-      count_hit(builder, &built);
-      status = ROWSCAN_OK;
-    } else if (builder->forbidden_by) /* a compiler would make no difference */
-      status = refuse(builder, asked);
-    else {
-      rs_fail_more(status, "%s", rs_store_unused(rs_builder_store(builder)));
-      if (!asked->fresh)
-        count(builder, RS_COUNT_misses);
-    }
-  }
+  if (status == ROWSCAN_NO_COMPILER)
+    status = answer_without_compiler(builder, asked, start, &built);
   rs_text_free(&key);
   if (status != ROWSCAN_OK)
     return status;

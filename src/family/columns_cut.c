@@ -228,17 +228,10 @@ size_t rs_columns_nodes(int64_t tiles, int64_t count, int acc) {
   return nodes ? 8 + (size_t)(nodes * count) * 2 * (size_t)acc : 0;
 }
 
-static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows) {
+/* Where a tile's copies, totals and carries lie in shared memory, of which all of them take so many bytes. */
+static int place_tile(ColumnCut *cut, const rs_shape *shape, const rs_rows *rows) {
   const rs_operand *in = &rows->array[RS_IN], *out = &rows->array[RS_OUT], *mask = &rows->array[RS_MASK];
   bool in_place = shape->in == shape->out, in_turned = along_steps(in, rows), out_turned = along_steps(out, rows);
-  memset(cut, 0, sizeof *cut);
-  /* few are better cut into tiles for all multiprocessors; large tiles were measured of neighbours only */
-  bool many = rs_neighbours(in, rows) && rs_neighbours(out, rows) && rs_outers_of(rows) >= shape->multiprocessors;
-  cut_tiles(cut, shape, rows, many);
-
-  while (cut->lanes_log < 5 && RS_COLUMN_LANE_SEGMENTS << cut->lanes_log < cut->segments)
-    cut->lanes_log++;
-
   cut->in_mode = mode_of(cut, shape, rows, in);
   cut->out_mode = shape->straight ? STRAIGHT : mode_of(cut, shape, rows, out);
   cut->in_pitch = pitch_of(cut, in, cut->in_mode, in_turned || (in_place && out_turned));
@@ -265,22 +258,36 @@ static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_shape *shape
   cut->carries_at = at;
   if (cut->tiles > 1)
     at += 3 * cut->columns * shape->acc;
-  cut->by_in = word_divisor(cut, in, cut->in_mode);
-  cut->by_out = word_divisor(cut, out, cut->out_mode);
+  return at;
+}
+
+static void set_divisors(ColumnCut *cut, const rs_shape *shape, const rs_rows *rows) {
+  cut->by_in = word_divisor(cut, &rows->array[RS_IN], cut->in_mode);
+  cut->by_out = word_divisor(cut, &rows->array[RS_OUT], cut->out_mode);
   if (shape->mask)
-    cut->by_mask = word_divisor(cut, mask, cut->mask_mode);
+    cut->by_mask = word_divisor(cut, &rows->array[RS_MASK], cut->mask_mode);
   if (apart(shape, cut->columns))
     cut->by_segment = rs_divisor((int64_t)shape->steps * cut->columns);
   if (cut->outers > 1)
     cut->by_outer = rs_divisor(shape->length * cut->columns);
   cut->by_columns = rs_divisor(cut->columns);
   cut->by_segments = rs_divisor(cut->segments);
+}
 
+static void cut_rows(ColumnCut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows) {
+  memset(cut, 0, sizeof *cut);
+  /* few are better cut into tiles for all multiprocessors; large tiles were measured of neighbours only */
+  bool many = rs_neighbours(&rows->array[RS_IN], rows) && rs_neighbours(&rows->array[RS_OUT], rows) &&
+              rs_outers_of(rows) >= shape->multiprocessors;
+  cut_tiles(cut, shape, rows, many);
+  while (cut->lanes_log < 5 && RS_COLUMN_LANE_SEGMENTS << cut->lanes_log < cut->segments)
+    cut->lanes_log++;
+  need->shared = place_tile(cut, shape, rows);
+  set_divisors(cut, shape, rows);
   int64_t outers = cut->groups;
   for (int d = 0; d < rows->rank - 2; d++)
     outers *= rows->shape[d];
   need->blocks = outers * cut->tiles * cut->strips;
-  need->shared = at;
   need->workspace = 0;
   if (cut->tiles > 1)
     need->workspace = rs_columns_nodes(cut->tiles, outers * rs_columns_of(rows), shape->acc);

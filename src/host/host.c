@@ -202,15 +202,30 @@ static void describe_further(rs_run *s, const rs_isa *isa, const rowscan_spec *s
     s->key(&s->no_element, &s->no_element, s->key_by, (rs_grid){.lines = 1, .n = 1});
 }
 
-/* What the operator is to the loops. */
-static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) {
-  static const struct {
-    double neutral, identity;
-  } arithmetic[RS_OP_COUNT] = {
-#define X(enumerator, name, kernel) [enumerator] = {rs_neutral_##name, rs_identity_##name},
-      RS_ARITHMETIC_OPS(X)
-#undef X
-  };
+/* What the elements are computed in. */
+static void describe_widths(rs_run *s, const rs_op *op, const rowscan_spec *spec, rowscan_type acc) {
+  bool floating = facts[acc].floating;
+  s->in_wide = s->wide = wide_of(acc);
+  if (s->segments && rs_op_is_of_numbers(op) && (op->kind == RS_ORDER || !floating)) /* 8 bytes, too */
+    s->in_wide = s->wide = floating ? RS_WIDE_f64 : RS_WIDE_u64;
+  if (op->kind == RS_INDEX) { /* of 8 bytes are indices, and their keys */
+    s->in_wide = facts[spec->in_type].floating ? RS_WIDE_f64 : RS_WIDE_u64;
+    s->wide = RS_WIDE_u64;
+  }
+  s->size = s->state = wide_bytes(s->wide);
+  s->one = constant(s->wide, 1);
+  s->acc_bytes = facts[acc].bytes;
+}
+
+/* Operators whose totals are several numbers, or an index. */
+static void describe_several(rs_run *s, const rs_isa *isa, const rs_op *op, const rowscan_spec *spec) {
+  if (op->kind == RS_INDEX)
+    s->key = key_of(isa, spec->op == ROWSCAN_ARGMAX ? ROWSCAN_MAX : ROWSCAN_MIN, s->in_wide, spec->in_type);
+  s->totals->identity(s->masked);
+  s->totals->store(&s->identity, s->masked);
+}
+
+static void describe_order(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, rowscan_type acc) {
   static const struct {
     uint64_t neutral;
     bool lowest;
@@ -219,6 +234,14 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
       RS_ORDER_OPS(X)
 #undef X
   };
+  s->loops = &isa->loops[spec->op][s->size == 8 ? RS_WIDE_u64 : RS_WIDE_u32];
+  s->key = key_of(isa, spec->op, s->wide, acc);
+  s->value = facts[acc].floating ? isa->value[s->wide] : s->key;
+  memcpy(s->neutral, &order[spec->op].neutral, sizeof order->neutral);
+  s->identity = extreme(s->wide, acc, order[spec->op].lowest);
+}
+
+static void describe_bits(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, rowscan_type acc) {
   static const struct {
     uint64_t neutral, identity;
   } bits[RS_OP_COUNT] = {
@@ -226,59 +249,27 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
       RS_BIT_OPS(X)
 #undef X
   };
-  const rs_op *op = rs_op_of(spec->op);
-  bool fixed = rs_is_fixed(spec->acc_type), index = op->kind == RS_INDEX; /* of 8 bytes are indices, and their keys */
-  rowscan_type acc = fixed ? ROWSCAN_F64 : spec->acc_type;
-  bool floating = facts[acc].floating;
-  s->isa = isa;
-  s->spec = spec;
-  s->in_wide = s->wide = wide_of(acc);
-  s->segments = rs_spec_segments(spec);
-  if (s->segments && rs_op_is_of_numbers(op) && (op->kind == RS_ORDER || !floating)) /* 8 bytes, too */
-    s->in_wide = s->wide = floating ? RS_WIDE_f64 : RS_WIDE_u64;
-  if (index) {
-    s->in_wide = facts[spec->in_type].floating ? RS_WIDE_f64 : RS_WIDE_u64;
-    s->wide = RS_WIDE_u64;
-  }
-  s->size = s->state = wide_bytes(s->wide);
-  s->one = constant(s->wide, 1);
-  s->acc_bytes = facts[acc].bytes;
-  s->key = s->value = NULL;
-  s->key_by = s->value_by = 1;
-  s->keeps_keys = false;
-  s->totals = isa->totals(spec, s->wide);
-  if (op->source)
-    describe_created(s, op);
-  s->omits = spec->flags & ROWSCAN_OMIT_NAN && rs_op_is_of_numbers(op);
-  s->selects = spec->mask_mode == ROWSCAN_MASK_SELECT && rs_op_is_of_numbers(op);
-  if (!rs_op_is_of_numbers(op)) {
-    if (index)
-      s->key = key_of(isa, spec->op == ROWSCAN_ARGMAX ? ROWSCAN_MAX : ROWSCAN_MIN, s->in_wide, spec->in_type);
-    s->totals->identity(s->masked);
-    s->totals->store(&s->identity, s->masked);
-  } else if (op->kind == RS_ORDER) {
-    s->loops = &isa->loops[spec->op][s->size == 8 ? RS_WIDE_u64 : RS_WIDE_u32];
-    s->key = key_of(isa, spec->op, s->wide, acc);
-    s->value = floating ? isa->value[s->wide] : s->key;
-    memcpy(s->neutral, &order[spec->op].neutral, sizeof order->neutral);
-    s->identity = extreme(s->wide, acc, order[spec->op].lowest);
-  } else if (op->kind == RS_BITS) {
-    s->loops = &isa->loops[spec->op][s->wide];
-    memcpy(s->neutral, &bits[spec->op].neutral, sizeof bits->neutral);
-    s->identity = bits[spec->op].identity & (acc == ROWSCAN_BOOL ? 1 : UINT64_MAX);
-  } else {
-    s->loops = &isa->loops[spec->op][s->wide];
-    uint64_t neutral = constant(s->wide, arithmetic[spec->op].neutral);
-    memcpy(s->neutral, &neutral, sizeof neutral);
-    s->identity = constant(s->wide, arithmetic[spec->op].identity);
-  }
-  if (fixed)
-    describe_fixed(s, isa, spec);
-  s->further = rs_spec_has_further(spec);
-  if (!s->totals)
-    return;
-  if (s->further)
-    describe_further(s, isa, spec);
+  s->loops = &isa->loops[spec->op][s->wide];
+  memcpy(s->neutral, &bits[spec->op].neutral, sizeof bits->neutral);
+  s->identity = bits[spec->op].identity & (acc == ROWSCAN_BOOL ? 1 : UINT64_MAX);
+}
+
+static void describe_arithmetic(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) {
+  static const struct {
+    double neutral, identity;
+  } arithmetic[RS_OP_COUNT] = {
+#define X(enumerator, name, kernel) [enumerator] = {rs_neutral_##name, rs_identity_##name},
+      RS_ARITHMETIC_OPS(X)
+#undef X
+  };
+  s->loops = &isa->loops[spec->op][s->wide];
+  uint64_t neutral = constant(s->wide, arithmetic[spec->op].neutral);
+  memcpy(s->neutral, &neutral, sizeof neutral);
+  s->identity = constant(s->wide, arithmetic[spec->op].identity);
+}
+
+/* Totals that are a struct: functions take the place of loops. */
+static void describe_totals(rs_run *s, const rowscan_spec *spec) {
   s->loops = NULL;
   s->state = s->totals->bytes + (s->segments && !s->totals->without ? 8 : 0);
   memset(s->neutral, 0, sizeof s->neutral);
@@ -286,6 +277,40 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
   memcpy(s->start, s->neutral, sizeof s->start);
   if (s->totals->start)
     s->totals->start(s->start, spec);
+}
+
+/* What the operator is to the loops. */
+static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) {
+  const rs_op *op = rs_op_of(spec->op);
+  bool fixed = rs_is_fixed(spec->acc_type), of_numbers = rs_op_is_of_numbers(op);
+  rowscan_type acc = fixed ? ROWSCAN_F64 : spec->acc_type;
+  s->isa = isa;
+  s->spec = spec;
+  s->segments = rs_spec_segments(spec);
+  describe_widths(s, op, spec, acc);
+  s->key = s->value = NULL;
+  s->key_by = s->value_by = 1;
+  s->keeps_keys = false;
+  s->totals = isa->totals(spec, s->wide);
+  if (op->source)
+    describe_created(s, op);
+  s->omits = spec->flags & ROWSCAN_OMIT_NAN && of_numbers;
+  s->selects = spec->mask_mode == ROWSCAN_MASK_SELECT && of_numbers;
+  if (!of_numbers)
+    describe_several(s, isa, op, spec);
+  else if (op->kind == RS_ORDER)
+    describe_order(s, isa, spec, acc);
+  else if (op->kind == RS_BITS)
+    describe_bits(s, isa, spec, acc);
+  else
+    describe_arithmetic(s, isa, spec);
+  if (fixed)
+    describe_fixed(s, isa, spec);
+  s->further = rs_spec_has_further(spec);
+  if (s->totals && s->further)
+    describe_further(s, isa, spec);
+  if (s->totals)
+    describe_totals(s, spec);
 }
 
 static uint64_t true_bits(rowscan_type type) {

@@ -595,32 +595,77 @@ static void segments_as_mask(rowscan_problem *problem) {
   problem->segments = (rowscan_input){NULL};
 }
 
-rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const rowscan_problem *given_problem) {
-  rowscan_problem copy;
-  const rowscan_problem *problem = given_problem;
-  rowscan_status status = ROWSCAN_OK;
-  if (given_problem->size != sizeof *given_problem) { /* else it need not be copied */
-    status = rs_problem_read(&copy, given_problem);
-    problem = &copy;
+/* A problem as it is read: the caller's own, or a copy of it where something differs. */
+typedef struct reading {
+  const rowscan_problem *problem;
+  bool masked, alone; /* alone: its segments stand in the place of a mask */
+  const void *stray;  /* a mask that no mode asks for */
+} reading;
+
+static rowscan_status read_given(reading *read, rowscan_problem *copy, const rowscan_problem *given) {
+  read->problem = given;
+  if (given->size != sizeof *given) { /* else it need not be copied */
+    rowscan_status status = rs_problem_read(copy, given);
+    if (status)
+      return status;
+    read->problem = copy;
   }
-  bool masked = !status && (problem->mask_mode || rs_op_has_coefficient(problem->op));
-  const void *stray = status || masked ? NULL : problem->mask.data;
-  bool alone = !status && segments_alone(problem);
-  if (alone) {
-    if (problem != &copy)
-      copy = *problem;
-    segments_as_mask(&copy);
-    problem = &copy;
+  read->masked = read->problem->mask_mode || rs_op_has_coefficient(read->problem->op);
+  read->stray = read->masked ? NULL : read->problem->mask.data;
+  read->alone = segments_alone(read->problem);
+  if (read->alone) {
+    if (read->problem != copy)
+      *copy = *given;
+    segments_as_mask(copy);
+    read->problem = copy;
   }
+  return ROWSCAN_OK;
+}
+
+static rowscan_status check_reading(const reading *read, rowscan_spec *spec) {
+  const rowscan_problem *problem = read->problem;
+  rowscan_status status = check_problem(problem);
+  if (!status)
+    status = check_arrays(problem);
+  if (!status)
+    status = rs_spec_of_problem(spec, problem, problem->shape[scanned(problem)]);
+  if (!status)
+    status = check_no_mask(read->stray);
+  if (!status && read->alone && !is_empty(problem) && spec->length && !problem->mask.data) /* as the caller has it */
+    status = rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'segments': NULL, but there are elements");
+  return status;
+}
+
+static rowscan_status check_end_types(const rowscan_problem *problem, const rowscan_spec *spec) {
+  rowscan_status status = check_end_type(RS_INIT, problem->init.data, problem->init.type, spec->acc_type);
+  return status ? status : check_end_type(RS_TOTALS, problem->totals.data, problem->totals.type, spec->acc_type);
+}
+
+/* What follows from where all arrays lie. */
+static rowscan_status complete_rows(rs_rows *rows, rowscan_spec *spec, int all) {
+  rowscan_status status = check_number(rows, spec, "problem: field 'shape'");
   if (status)
     return status;
+  tame_strides(rows, spec->length, all);
+  spec->layout = layout_of(rows, spec->length);
+  spec->row_rank = rows->rank;
+  return check_pointers(rows, spec, all);
+}
+
+rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const rowscan_problem *given_problem) {
+  rowscan_problem copy;
+  reading read;
+  rowscan_status status = read_given(&read, &copy, given_problem);
+  if (status)
+    return status;
+  const rowscan_problem *problem = read.problem;
   const int64_t *const given[RS_ALL_ARRAYS] = {
       problem->input.strides,   problem->output.strides,  problem->mask.strides,    problem->init.strides,
       problem->totals.strides,  problem->more[0].strides, problem->more[1].strides, problem->more[2].strides,
       problem->more[3].strides, problem->second.strides,  problem->segments.strides};
   const void *data[RS_ALL_ARRAYS] = {problem->input.data,
                                      NULL,
-                                     masked || alone ? problem->mask.data : NULL,
+                                     read.masked || read.alone ? problem->mask.data : NULL,
                                      problem->init.data,
                                      problem->totals.data,
                                      problem->more[0].data,
@@ -631,26 +676,16 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
                                      problem->segments.data};
   all_strides strides; /* these are large, and each call would wait for them to be cleared */
   dimension dims[RS_MAX_ROW_RANK + 1];
-  status = check_problem(problem);
-  if (!status)
-    status = check_arrays(problem);
-  if (!status)
-    status = rs_spec_of_problem(spec, problem, problem->shape[scanned(problem)]);
-  if (!status)
-    status = check_no_mask(stray);
+  status = check_reading(&read, spec);
   if (status)
     return status;
   bool empty = is_empty(problem);
-  if (alone && !empty && spec->length && !data[RS_MASK]) /* as the caller has it */
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'segments': NULL, but there are elements");
   int all = arrays_of(spec, data), dim = scanned(problem);
   status = check_given_strides(given, data, all, problem, spec, empty);
   if (!status)
     status = set_further(rows, spec, data, problem->params);
   if (!status && all >= RS_ARRAYS)
-    status = check_end_type(RS_INIT, data[RS_INIT], problem->init.type, spec->acc_type);
-  if (!status && all >= RS_ARRAYS)
-    status = check_end_type(RS_TOTALS, data[RS_TOTALS], problem->totals.type, spec->acc_type);
+    status = check_end_types(problem, spec);
   if (status)
     return status;
 
@@ -663,13 +698,7 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
     rows->array[a].step = is_end(a) ? 0 : strides.of[a][dim];
   set_dimensions(rows, all, dims, collect_dimensions(dims, &strides, all, problem, empty));
   clear_absent(rows, data);
-  status = check_number(rows, spec, "problem: field 'shape'");
-  if (status)
-    return status;
-  tame_strides(rows, spec->length, all);
-  spec->layout = layout_of(rows, spec->length);
-  spec->row_rank = rows->rank;
-  return check_pointers(rows, spec, all);
+  return complete_rows(rows, spec, all);
 }
 
 /* That of a recurrence is a sum's, whose kernels come with the library; operators of the caller's have their own. */

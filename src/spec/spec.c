@@ -104,19 +104,8 @@ static rowscan_status check_served(const rs_op *op, rowscan_type out) {
                  floats ? "integers" : "floats");
 }
 
-static rowscan_status complete_types(rowscan_spec *spec) {
-  const rs_op *op = rs_op_of(spec->op);
-  if (!spec->in_type)
-    spec->in_type = ROWSCAN_F32;
-  if (spec->flags & ROWSCAN_TIES_FIRST && op->kind != RS_INDEX)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'ties_first': 1, but %s has no index; argmax and argmin have",
-                   op->name);
-  if (check_fixed(spec))
-    return ROWSCAN_BAD_ARGUMENT;
-  if (!spec->out_type)
-    spec->out_type = default_out(op, spec->in_type);
-  if (op->kind == RS_INDEX)
-    return complete_index(spec);
+/* Whether the operator takes elements of the one type and makes results of the other one. */
+static rowscan_status check_types(const rs_op *op, const rowscan_spec *spec) {
   const char *in = rowscan_type_name(spec->in_type), *out = rowscan_type_name(spec->out_type);
   bool of_floats = op->kind == RS_LOGARITHM || op->kind == RS_EXTENDED || op->kind == RS_ADVANTAGE;
   if (of_floats && rs_type_kind(spec->in_type) != RS_FLOAT)
@@ -133,17 +122,37 @@ static rowscan_status complete_types(rowscan_spec *spec) {
                    "spec: field 'out': bool can't hold a scan; choose an integer or floating type");
   if (rs_type_kind(spec->in_type) == RS_FLOAT && rs_type_kind(spec->out_type) != RS_FLOAT)
     return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'out': a scan of %s can't be %s; choose a floating type", in, out);
+  return ROWSCAN_OK;
+}
 
+static rowscan_status complete_acc(const rs_op *op, rowscan_spec *spec) {
   rowscan_type fitting = default_acc(spec->in_type, spec->out_type);
   if (!spec->acc_type) /* errors of a recurrence grow with its coefficients, and the products of many may overflow */
     spec->acc_type = is_recurrence(op) && rs_type_kind(spec->out_type) == RS_FLOAT ? ROWSCAN_F64 : fitting;
   bool wider =
       (spec->acc_type == ROWSCAN_F64 || rs_is_fixed(spec->acc_type)) && rs_type_kind(spec->out_type) == RS_FLOAT;
   if (spec->acc_type != fitting && !wider)
-    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'acc': a scan from %s to %s accumulates in %s%s, not in %s", in,
-                   out, rowscan_type_name(fitting), fitting == ROWSCAN_F32 ? " or f64" : "",
-                   rowscan_type_name(spec->acc_type));
+    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'acc': a scan from %s to %s accumulates in %s%s, not in %s",
+                   rowscan_type_name(spec->in_type), rowscan_type_name(spec->out_type), rowscan_type_name(fitting),
+                   fitting == ROWSCAN_F32 ? " or f64" : "", rowscan_type_name(spec->acc_type));
   return check_served(op, spec->out_type);
+}
+
+static rowscan_status complete_types(rowscan_spec *spec) {
+  const rs_op *op = rs_op_of(spec->op);
+  if (!spec->in_type)
+    spec->in_type = ROWSCAN_F32;
+  if (spec->flags & ROWSCAN_TIES_FIRST && op->kind != RS_INDEX)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'ties_first': 1, but %s has no index; argmax and argmin have",
+                   op->name);
+  if (check_fixed(spec))
+    return ROWSCAN_BAD_ARGUMENT;
+  if (!spec->out_type)
+    spec->out_type = default_out(op, spec->in_type);
+  if (op->kind == RS_INDEX)
+    return complete_index(spec);
+  rowscan_status status = check_types(op, spec);
+  return status ? status : complete_acc(op, spec);
 }
 
 static rowscan_status complete_coefficient(rowscan_spec *spec) {

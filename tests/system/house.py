@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: MIT
 #
 # By the doors that it lists, and all that it lists. And whether any two files of them, a .c and its .h counted as one,
-# include one another in a circle; and whether each name of a static function or object is unique in its folder.
+# include one another in a circle; and whether each name of a static function or object is unique in its folder,
+# and functions are short.
 import os
 import re
 import sys
@@ -72,8 +73,9 @@ for unit in sorted(includes):
 DECLARED = re.compile(r"^static\b[^;={}()]*?(\w+)(?:\[[^\]]*\])*\s*(?:[(;]|=[^;]*;)|^static\b[^;=()]*\{[^}]*\}\s*(\w+)",
                       re.MULTILINE)
 FURTHER = re.compile(r",\s*\**(\w+)(?:\[[^\]]*\])*\s*(?==|;|,\s*\w+\s*[=;])")
+sources = files + sorted((root / "python/core").glob("*.[ch]"))
 statics = {}
-for path in files + sorted((root / "python/core").glob("*.[ch]")):
+for path in sources:
     for found in DECLARED.finditer(path.read_text()):
         names = [found[1] or found[2]]
         if found[0].endswith(";"):
@@ -82,6 +84,16 @@ for path in files + sorted((root / "python/core").glob("*.[ch]")):
             statics.setdefault((path.parent.relative_to(root), name), set()).add(path.name)
 wrong += [f"{folder}/: the static name {name} stands in {', '.join(sorted(where))}"
           for (folder, name), where in sorted(statics.items()) if len(where) > 1]
+
+# Functions are short. A table in one, of options or of what to call, counts as one line.
+MOST_LINES = 40
+FUNCTION = re.compile(r"^(?!typedef|struct|enum|union)[A-Za-z_][^;{}]*?(\w+)\([^;{}]*\)\s*\{\n.*?^\}",
+                      re.MULTILINE | re.DOTALL)
+TABLE = re.compile(r"^( +)[^\n]* = \{(?:[^;]*?|\n.*?^\1)\};", re.MULTILINE | re.DOTALL)
+functions = [(path.relative_to(root), found[1], TABLE.sub("", found[0]).count("\n") + 1)
+             for path in sources for found in FUNCTION.finditer(path.read_text())]
+wrong += [f"{path}: {name} has {lines} lines, more than {MOST_LINES}"
+          for path, name, lines in functions if lines > MOST_LINES]
 
 # What nobody takes is not listed.
 for folder in allowed:
@@ -93,5 +105,6 @@ for folder, below in allowed.items():
     wrong += [f"{folder}/ and {other}/ may include one another" for other in below if folder in allowed.get(other, ())]
 
 print("\n".join(wrong) or f"{len(files)} files, {len(allowed)} folders, {arrows} arrows between them, all down; "
-                           f"{len(statics)} static names, each in one file of its folder")
-sys.exit(bool(wrong) or not arrows or not statics)
+                           f"{len(statics)} static names, each in one file of its folder; "
+                           f"{len(functions)} functions of at most {MOST_LINES} lines")
+sys.exit(bool(wrong) or not (arrows and statics and functions))
