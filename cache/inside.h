@@ -98,7 +98,7 @@ typedef enum rs_removal { RS_REMOVED, RS_GONE /* before */, RS_STAYS } rs_remova
 rs_removal rs_remove(const rs_store *store, const char *name, bool tell);
 
 /*
- * get.c: reads an entry and verifies all but its key. False: *damage says what is wrong; NULL: there is no entry.
+ * load.c: reads an entry and verifies all but its key. False: *damage says what is wrong; NULL: there is no entry.
  * loaded->error is not 0 where that is no damage: an errno that kept the file from being read, which may be sound.
  * without: a part that is not kept; RS_STORE_PARTS: none.
  */
@@ -110,7 +110,7 @@ typedef struct rs_loaded {
 } rs_loaded;
 bool rs_load(int shard, const char *file, int without, rs_loaded *loaded, const char **damage);
 
-/* get.c: a warning of what rs_load could not read, by its name below the store's path. */
+/* load.c: a warning of what rs_load could not read, by its name below the store's path. */
 void rs_tell_unread(const rs_store *store, const char *name, const rs_loaded *loaded);
 
 /*
@@ -127,8 +127,11 @@ void rs_endings_note(const rs_store *store, const char *key);
 char *rs_endings_read(const rs_store *store);
 char *rs_endings_next(const char **at, const char *stem);
 
-/* open.c: bytes of the largest entry that any store of this limit, or of the default one, would have kept. */
-int64_t rs_store_largest(const rs_store *store);
+/* Bytes of the largest entry that any store of this limit, or of the default one, would have kept. */
+#define RS_DEFAULT_LIMIT ((int64_t)256 << 20)
+static inline int64_t rs_store_largest(const rs_store *store) {
+  return store->options.limit_bytes > RS_DEFAULT_LIMIT ? store->options.limit_bytes : RS_DEFAULT_LIMIT;
+}
 
 /*
  * tier.c: the packs of a store, first by the names that its options or the environment have now (false: out of

@@ -12,8 +12,6 @@
 #include "base/plain.h"
 #include "inside.h"
 
-static const int64_t default_limit = (int64_t)256 << 20;
-
 static void open_place(rs_store *store) {
   double start = rs_now_ms();
   store->dir = rs_place_open(&store->place, &store->path, store->why);
@@ -53,7 +51,7 @@ rs_store *rs_store_open(const rs_store_options *options) {
   }
   store->options = *options;
   if (store->options.limit_bytes <= 0)
-    store->options.limit_bytes = default_limit;
+    store->options.limit_bytes = RS_DEFAULT_LIMIT;
   store->dir = -1;
   if (options->off_by)
     snprintf(store->why, sizeof store->why, "turned off by %s", options->off_by);
@@ -89,8 +87,4 @@ const char *rs_store_why(const rs_store *store) {
 
 int64_t rs_store_limit(const rs_store *store) {
   return store->options.limit_bytes;
-}
-
-int64_t rs_store_largest(const rs_store *store) {
-  return store->options.limit_bytes > default_limit ? store->options.limit_bytes : default_limit;
 }

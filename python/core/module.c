@@ -9,6 +9,7 @@
 #include "docs.h"
 #include "errors.h"
 #include "gae.h"
+#include "gradient.h"
 #include "library.h"
 #include "torch.h"
 #include "xla.h"

@@ -1,5 +1,5 @@
 /*
- * torch.h - what torch must see for itself, and the gradient of a sum
+ * torch.h - what torch must see for itself, and the node that records a sum
  * SPDX-License-Identifier: MIT
  */
 #ifndef RP_TORCH_H
@@ -31,11 +31,7 @@ bool rp_torch_written(PyObject *array);
 /* set_torch(dict of what torch has: see torch.c) */
 PyObject *rp_set_torch(PyObject *self, PyObject *dict);
 
-/* forward(context, x, (y,), mask if there is one) and backward(context, gradient) of the node. */
-PyObject *rp_torch_forward(PyObject *self, PyObject *const *args, Py_ssize_t count);
-PyObject *rp_torch_backward(PyObject *self, PyObject *const *args, Py_ssize_t count);
-
-/* Adds the type TorchContext, a base of the node's context; 0, or -1 with an exception. */
-int rp_add_torch_context(PyObject *module);
+/* What Python makes of a gradient that no quick scan gives; `kept` is the node's, of rp_torch_record. */
+PyObject *rp_torch_leave(PyObject *kept, PyObject *mask, PyObject *gradient);
 
 #endif

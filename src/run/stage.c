@@ -19,13 +19,6 @@ enum {
   GROWTH = 8,
 };
 
-void rs_progress_add(rs_progress *progress, int64_t elements) {
-  const rowscan_context *context = progress->context;
-  progress->done += elements * progress->element_bytes;
-  if (context->progress)
-    context->progress(context->user, progress->done, progress->total);
-}
-
 /* ---- some rows at a time ----------------------------------------------------------------------------------------- */
 
 /* `from` without the dimensions before d, from row number `first` on, whose inner indices are 0; `size` of dimension d.

@@ -28,7 +28,12 @@ typedef struct rs_progress {
   int64_t done, total;
 } rs_progress;
 
-void rs_progress_add(rs_progress *progress, int64_t elements);
+static inline void rs_progress_add(rs_progress *progress, int64_t elements) {
+  const rowscan_context *context = progress->context;
+  progress->done += elements * progress->element_bytes;
+  if (context->progress)
+    context->progress(context->user, progress->done, progress->total);
+}
 
 /* rs_stage with the engine cuda. There are rows, and they have elements. */
 rowscan_status rs_stage_gpu(rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows,

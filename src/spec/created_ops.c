@@ -1,13 +1,10 @@
 /*
- * created_ops.c - operators of the caller's own: what the first line of a text says, that the text reads no file, and
- * the table of those that exist
+ * created_ops.c - operators of the caller's own: what the first line of a text says, and that the text reads no file
  * SPDX-License-Identifier: MIT
  *
- * An operator stays until the process ends, since contexts have kernels of it. So the table only grows: who makes one
- * holds a lock, and who looks one up by its number, as each call does, reads how many there are.
+ * An operator stays until the process ends, since contexts have kernels of it: the table of types.c only grows.
  */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +14,9 @@
 #include "base/status.h"
 #include "types.h"
 
-enum { MOST_OPS = 64, MOST_NAME = 40, MOST_NUMBERS = 4, FUNCTIONS = sizeof((rs_op){0}).given / sizeof(rs_op_on_host) };
+enum { MOST_NAME = 40, MOST_NUMBERS = 4, FUNCTIONS = sizeof((rs_op){0}).given / sizeof(rs_op_on_host) };
 
-static rs_op created[MOST_OPS];
-static atomic_uint created_count; /* rows of the table that are complete */
 static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER;
-
-const rs_op *rs_created_op(unsigned number) {
-  return number < atomic_load_explicit(&created_count, memory_order_acquire) ? &created[number] : NULL;
-}
 
 static int number_of(rowscan_type acc) {
   return 2 * (rs_type_kind(acc) != RS_FLOAT) + (rowscan_type_bytes(acc) == 8);
@@ -289,15 +280,13 @@ static rowscan_status find_same(const rs_op *made, int number, rowscan_op *op) {
 /* With the lock held. *made: it has a row, and what it points to belongs to that. */
 static rowscan_status enter(rs_op *op, rowscan_op *number, bool *made) {
   int there = rowscan_op_by_name(op->name);
-  unsigned count = atomic_load_explicit(&created_count, memory_order_relaxed);
   if (there >= 0)
     return find_same(op, there, number);
-  if (count == MOST_OPS)
+  int added = rs_op_add(op);
+  if (added < 0)
     return rs_fail(ROWSCAN_UNSUPPORTED, "operator: %s: the process has %d operators of its own, and no more are served",
-                   op->name, MOST_OPS);
-  created[count] = *op;
-  atomic_store_explicit(&created_count, count + 1, memory_order_release);
-  *number = (rowscan_op)(ROWSCAN_FIRST_CREATED + count);
+                   op->name, RS_MOST_CREATED);
+  *number = (rowscan_op)added;
   *made = true;
   return ROWSCAN_OK;
 }

@@ -4,6 +4,7 @@
  */
 #include "types.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 static const struct {
@@ -79,10 +80,23 @@ rowscan_type rowscan_type_by_name(const char *name) {
   return ROWSCAN_TYPE_DEFAULT;
 }
 
+static rs_op created[RS_MOST_CREATED];
+static atomic_uint created_count; /* rows that are complete */
+
+int rs_op_add(const rs_op *op) {
+  unsigned count = atomic_load_explicit(&created_count, memory_order_relaxed);
+  if (count == RS_MOST_CREATED)
+    return -1;
+  created[count] = *op;
+  atomic_store_explicit(&created_count, count + 1, memory_order_release);
+  return ROWSCAN_FIRST_CREATED + (int)count;
+}
+
 const rs_op *rs_op_of(rowscan_op op) {
   if ((unsigned)op < OPS)
     return &ops[op];
-  return op >= ROWSCAN_FIRST_CREATED ? rs_created_op((unsigned)op - ROWSCAN_FIRST_CREATED) : NULL;
+  unsigned number = (unsigned)op - ROWSCAN_FIRST_CREATED; /* of all below the first it is larger than any count */
+  return number < atomic_load_explicit(&created_count, memory_order_acquire) ? &created[number] : NULL;
 }
 
 const char *rowscan_op_name(rowscan_op op) {

@@ -139,8 +139,12 @@ typedef struct rs_op {
   rs_op_on_host given[4]; /* by rs_op_functions and rs_op_second; without `load`: there are none */
 } rs_op;
 
-/* Those of rowscan_op_create, by their numbers less ROWSCAN_FIRST_CREATED; NULL beyond the last. Takes no lock. */
-const rs_op *rs_created_op(unsigned number);
+/*
+ * Adds a row to the table of operators and returns its number; -1: the table has RS_MOST_CREATED rows of callers. Rows
+ * stay. Whoever adds one holds a lock; rs_op_of, which each call asks, takes none.
+ */
+enum { RS_MOST_CREATED = 64 };
+int rs_op_add(const rs_op *op);
 
 rs_kind rs_type_kind(rowscan_type type); /* RS_NO_KIND for a value that is no type */
 const rs_op *rs_op_of(rowscan_op op);    /* NULL for a value that is no operator */

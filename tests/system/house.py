@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: MIT
 #
 # By the doors that it lists, and all that it lists. And whether any two files of them, a .c and its .h counted as one,
-# include one another in a circle; and whether each name of a static function or object is unique in its folder,
-# and functions are short.
+# include one another in a circle; and whether each name of a static function or object is unique in its folder;
+# whether functions are short; and whether those of the files of a folder call one another in a circle.
 import os
 import re
 import sys
@@ -87,13 +87,44 @@ wrong += [f"{folder}/: the static name {name} stands in {', '.join(sorted(where)
 
 # Functions are short. A table in one, of options or of what to call, counts as one line.
 MOST_LINES = 40
-FUNCTION = re.compile(r"^(?!typedef|struct|enum|union)[A-Za-z_][^;{}]*?(\w+)\([^;{}]*\)\s*\{\n.*?^\}",
+FUNCTION = re.compile(r"^[A-Za-z_][^;{}]*?(\w+)\([^;{}]*\)\s*\{\n.*?^\}",
                       re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"^( +)[^\n]* = \{(?:[^;]*?|\n.*?^\1)\};", re.MULTILINE | re.DOTALL)
 functions = [(path.relative_to(root), found[1], TABLE.sub("", found[0]).count("\n") + 1)
              for path in sources for found in FUNCTION.finditer(path.read_text())]
 wrong += [f"{path}: {name} has {lines} lines, more than {MOST_LINES}"
           for path, name, lines in functions if lines > MOST_LINES]
+
+# Functions of a folder's files call one another in one direction: no two files in a circle. A file is read without its
+# comments and texts, and calls whatever it names; a call through a pointer is the business of who made the pointer.
+COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+
+
+def reached(calls, start):
+    """The files that functions of `start` come to, over any number of calls."""
+    seen, left = set(), [start]
+    while left:
+        new = set(calls[left.pop()]) - seen
+        seen |= new
+        left += new
+    return seen
+
+
+called = 0
+for folder in sorted({path.parent for path in sources}):
+    texts = {path.name: COMMENT.sub("", path.read_text()) for path in sources
+             if path.parent == folder and path.suffix == ".c"}
+    home = {found[1]: name for name, text in texts.items() for found in FUNCTION.finditer(text)
+            if not found[0].startswith("static")}
+    calls = {name: {} for name in texts}
+    for name, text in texts.items():
+        for word in set(re.findall(r"\w+", text)) & set(home):
+            if home[word] != name:
+                calls[name].setdefault(home[word], []).append(word)
+                called += 1
+    for name in sorted(texts):
+        wrong += [f"{folder.relative_to(root)}/: in a circle, {name} calls {', '.join(sorted(words))} of {other}"
+                  for other, words in sorted(calls[name].items()) if name in reached(calls, other)]
 
 # What nobody takes is not listed.
 for folder in allowed:
@@ -106,5 +137,6 @@ for folder, below in allowed.items():
 
 print("\n".join(wrong) or f"{len(files)} files, {len(allowed)} folders, {arrows} arrows between them, all down; "
                            f"{len(statics)} static names, each in one file of its folder; "
-                           f"{len(functions)} functions of at most {MOST_LINES} lines")
-sys.exit(bool(wrong) or not (arrows and statics and functions))
+                           f"{len(functions)} functions of at most {MOST_LINES} lines, "
+                           f"{called} calls between files without a circle")
+sys.exit(bool(wrong) or not (arrows and statics and functions and called))
