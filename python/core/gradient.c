@@ -66,13 +66,6 @@ static PyObject *backward(PyObject *context, PyObject *gradient) {
   return mask_mode ? Py_BuildValue("NOO", dx, Py_None, Py_None) : Py_BuildValue("NO", dx, Py_None);
 }
 
-PyObject *rp_torch_backward(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-  (void)self;
-  if (count == 2)
-    return backward(args[0], args[1]);
-  return PyErr_Format(PyExc_TypeError, "backward takes a context and a gradient, not %zd arguments", count);
-}
-
 /* A base of the node's context, whose apply() is what torch's engine calls. */
 static PyObject *context_apply(PyObject *self, PyObject *const *args, Py_ssize_t count) {
   if (count == 1)

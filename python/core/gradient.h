@@ -7,9 +7,8 @@
 
 #include "python.h"
 
-/* forward(context, x, (y,), mask if there is one) and backward(context, gradient) of the node. */
+/* forward(context, x, (y,), mask if there is one) of the node. */
 PyObject *rp_torch_forward(PyObject *self, PyObject *const *args, Py_ssize_t count);
-PyObject *rp_torch_backward(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
 /* Adds the type TorchContext, a base of the node's context; 0, or -1 with an exception. */
 int rp_add_torch_context(PyObject *module);

@@ -30,7 +30,6 @@ static PyMethodDef methods[] = {RP_SCANS(X){"scan", FAST_WITH_NAMES(rp_scan_by_n
                                 {"forget", rp_forget, METH_NOARGS, NULL},
                                 {"set_torch", rp_set_torch, METH_O, NULL},
                                 {"torch_forward", FAST(rp_torch_forward), NULL},
-                                {"torch_backward", FAST(rp_torch_backward), NULL},
                                 {"box", rp_box, METH_VARARGS, NULL},
                                 {"unbox", rp_unbox, METH_O, NULL},
                                 {"xla_handler", rp_xla_handler, METH_O, NULL},

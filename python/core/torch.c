@@ -2,8 +2,9 @@
  * torch.c - what torch must see for itself, and the node that records a sum
  * SPDX-License-Identifier: MIT
  *
- * The node is an autograd.Function whose forward and backward are gradient.c's, called without the Python half of
- * Function.apply: that half serves torch.func's transforms, which the guard leaves to rowscan/_torch.py.
+ * The node is an autograd.Function whose forward is gradient.c's, and whose context's apply() goes backward there.
+ * Function's own apply has a half in Python that serves torch.func's transforms, which the guard leaves to
+ * rowscan/_torch.py.
  */
 #include "torch.h"
 

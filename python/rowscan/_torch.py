@@ -183,11 +183,16 @@ library = _Torch(torch, DTYPES, "i64")
 def _make_node(kept):
     """A class of nodes of autograd's graph, for the gradient of a sum that the quick way makes: see core/torch.c.
 
-    The functions are builtins, and stand in the class itself, for torch looks them up anew in each call.
+    Functions stand in the class itself, for torch looks them up anew in each call. backward is for compiled autograd.
     """
     base = torch.autograd.Function
+    masked = kept[-1] != 0
+
+    def backward(ctx, g):
+        d = _node_backward(kept, *(ctx.saved_tensors if masked else (None,)), g)
+        return (d, None, None) if masked else (d, None)
     node = type(base)("RowscanCumsum", (base,), {
-        "forward": _core.torch_forward, "backward": _core.torch_backward, "setup_context": base.setup_context,
+        "forward": _core.torch_forward, "backward": staticmethod(backward), "setup_context": base.setup_context,
         "vjp": base.vjp, "__module__": __name__})
     for name in ("clear_saved_tensors_on_access", "boxed_grads_call"):
         if hasattr(base, name):

@@ -81,6 +81,19 @@ def test_compiled_checkpoint():
         assert_same(gradient(call, *args), gradient(f, *args))
 
 
+@pytest.mark.filterwarnings("ignore:Graph break")  # of old torch
+def test_compiled_autograd():
+    compiled_autograd = pytest.importorskip("torch._dynamo.compiled_autograd")
+    torch._dynamo.reset()
+    for name in ("cumsum", "cumsum, by keys", "cumprod"):
+        f, (x, m) = SMOOTH[name], given()
+        leaf = x.clone().requires_grad_()
+        y = f(leaf, m).square().sum()
+        with compiled_autograd._enable(torch.compile(backend="eager")):
+            y.backward()
+        assert_same(leaf.grad, gradient(f, x, m))
+
+
 # ---- transforms ------------------------------------------------------------------------------------------------------
 
 @of_all
