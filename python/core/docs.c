@@ -52,7 +52,8 @@
       "               in x's shape without the scanned dimension and in the accumulator's type.\n"                     \
       "    dtype      The type of the result. Elements are not converted to it first, except floating ones to an\n"    \
       "               integer type. Default: x's own type if that is floating, else int64 in torch, uint64 or\n"       \
-      "               int64, by sign, in NumPy and CuPy, and what its own " name " gives in JAX.\n"                    \
+      "               int64, by sign, in NumPy and CuPy, and what its own " name " gives in JAX. Under torch's\n"      \
+      "               autocast for CUDA, float32 for 16-bit floats on a GPU, as torch's own " name " gives.\n"         \
       "    acc        The type of the accumulator; 'f64' may be asked for where results are floating. Default:\n"      \
       "               float32 for elements and results of 32 bits and less; float64 for float64 and for integers\n"    \
       "               of 32 and 64 bits with a floating result; the result's type if that is an integer, where\n"      \
