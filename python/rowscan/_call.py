@@ -164,8 +164,8 @@ class Library:
         """Whether a call of the library in C may be made now, and is not to be seen by others."""
         return True
 
-    def is_array(self, x):
-        return library_of(x) is self
+    def is_array(self, x, what="x"):
+        return library_of(x, what) is self
 
     # ---- the scan ----------------------------------------------------------------------------------------------------
 
@@ -375,7 +375,7 @@ class Library:
     def checked_out(self, x, s, out, wanted):
         if out is None:
             return None
-        if not self.is_array(out):
+        if not self.is_array(out, "out"):
             raise TypeError(f"out is a {type(out).__qualname__}, x a {type(x).__qualname__}")
         number = self.number(out.dtype, "out.dtype")
         shape = self.out_shape(x, s)

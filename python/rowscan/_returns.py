@@ -56,6 +56,8 @@ def _recurrence(library, x, factor, done, dim, init, acc, names=None):
 
 def discounted_returns(library, rewards, gamma, done, dim, axis, init, acc):
     rewards, dim = _rewards(library, rewards, dim, axis)
+    if gamma is None:
+        raise TypeError("gamma is None, not a number or an array")
     return _recurrence(library, rewards, gamma, done, dim, init, acc,
                        {"x": "rewards", "coefficient": "gamma", "tails": "done"})
 

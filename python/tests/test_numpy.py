@@ -620,6 +620,8 @@ def test_the_array_at_fault_is_named():
         assert str(info.value) == f"{name}.dtype is >f8, of another byte order: {name}.astype('<f8') copies it"
     with pytest.raises(TypeError, match=f"^out{lies}$"):
         rowscan.cumsum(x, 0, out=field)
+    with pytest.raises(TypeError, match=r"^out is a builtins.list, not an array \(numpy.asarray\(out\) is one\)"):
+        rowscan.cumsum(x, 0, out=[0.] * 4)
     for name in ("heads", "tails", "keys", "mask", "out", "init"):
         odd = other[:1] if name == "init" else other.astype(">i4" if name == "keys" else ">f8")
         with pytest.raises(TypeError, match=f"{name}.dtype is >.*, of another byte order: {name}.astype"):

@@ -319,6 +319,11 @@ class Lent:
         self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
 
 
+def test_a_gamma_is_needed():
+    with pytest.raises(TypeError, match="^gamma is None, not a number or an array$"):
+        rowscan.discounted_returns(np.ones(3), None)
+
+
 def test_arrays_without_arithmetic():
     for f in (lambda x: rowscan.discounted_returns(x, 0.5), lambda x: rowscan.gae(x, x, 0.5, 0.5)):
         with pytest.raises(TypeError, match="rewards is a .*Lent, not an array of NumPy, torch, CuPy or JAX"):
