@@ -95,11 +95,17 @@ rp_looked rp_view_dl(rp_view *view, const dl_tensor *tensor) {
   return view->type && view->rank <= RP_MOST_RANK ? RP_SEEN : RP_DECLINED;
 }
 
+/* Whether elements lie nowhere: torch has tensors of zeros that it did not make, which its dispatcher makes. */
+static bool is_nowhere(const rp_view *view) {
+  return !view->data && !rp_view_is_empty(view);
+}
+
 rp_looked rp_view_exchange(rp_view *view, PyObject *array, const dl_exchange *exchange) {
   dl_tensor tensor;
   if (exchange->view(array, &tensor)) /* it has no memory of its own: sparse, or a wrapper of a transform */
     return decline(NULL, NULL);
-  return rp_view_dl(view, &tensor);
+  rp_looked looked = rp_view_dl(view, &tensor);
+  return looked == RP_SEEN && is_nowhere(view) ? RP_DECLINED : looked;
 }
 
 static bool torch_device(rp_view *view, PyObject *array) {
@@ -154,7 +160,7 @@ rp_looked rp_view_torch(rp_view *view, PyObject *array, PyObject *types) {
   view->read_only = false;
   view->shape = view->own;
   view->strides = view->own + RP_MOST_RANK;
-  return RP_SEEN;
+  return is_nowhere(view) ? RP_DECLINED : RP_SEEN;
 }
 
 /* NumPy's PyArrayInterface: https://numpy.org/doc/stable/reference/arrays.interface.html */

@@ -361,6 +361,16 @@ def test_refusals_with_outputs_are_those_without():
         rowscan.logcumsumexp(x, 0, acc="f64", heads=x > 0, init=1., out=y)
 
 
+def test_zeros_that_are_not_in_memory():
+    """Tangents and gradients of torch's own: tensors whose zeros its dispatcher makes."""
+    zeros = torch._efficientzerotensor((4,))
+    assert rowscan.cumsum(zeros, 0).tolist() == rowscan.cumsum(torch.zeros(4), 0).tolist() == [0] * 4
+    assert rowscan.cumsum(zeros, 0, out=torch.ones(4)).tolist() == [0] * 4
+    assert rowscan.gae(zeros, torch.zeros(5), 0.5, 0.5)[0].tolist() == [0] * 4
+    with pytest.raises(TypeError, match="^x can't be scanned as it lies in memory"):
+        rowscan.spec(zeros, 0)
+
+
 # ---- ahead of need ---------------------------------------------------------------------------------------------------
 
 def test_prepare_and_spec():
