@@ -88,7 +88,7 @@ def _check_following(next_values, terminated, truncated, done):
 def _values(library, values, next_values, x, dim):
     """Those of each step and of the next one."""
     values = _beside(library, values, "values", x)
-    shape, longer = tuple(x.shape), tuple(n + (d == dim) for d, n in enumerate(x.shape))
+    shape, longer = tuple(x.shape), tuple(n + int(d == dim) for d, n in enumerate(x.shape))
     told = "not given" if next_values is None else repr(NEXT_STEP) if isinstance(next_values, str) else "given"
     wanted = shape if told == "given" else longer
     if tuple(values.shape) != wanted:
