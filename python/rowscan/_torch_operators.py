@@ -799,6 +799,8 @@ _FRONT = torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode
 
 
 def differentiable(*args):
+    if torch.compiler.is_dynamo_compiling():  # of a backward function, which compiled autograd traces
+        return dispatched(*args)
     args = args if len(args) > STARTS else args + (None,)
     if not _is_followed(*changing(args[X], *args[MASK - 1:INIT + 1])):
         return _alone(*args)
