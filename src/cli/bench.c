@@ -154,7 +154,7 @@ static int read_bench_options(bench_job *job, int argc, char **argv) {
       {"regime", 0, &kind_regime, &job->regime, "force row, short, long or column (auto: chosen by each shape)"},
       {"any-length", 0, &kind_switch, &job->any_length, "time the kernels that serve rows of any length"},
       {"all-candidates", 0, &kind_switch, &job->contenders,
-       "on a GPU, time every kernel that could serve each cell, and judge the chosen one"},
+       "on a GPU, time every kernel that can serve a cell, and judge the choice"},
       {"csv", 0, &kind_file, &job->csv_name, "also write all figures to FILE"},
       {"repeat", 0, &kind_natural, &job->repeat, "repetitions of each cell (0: chosen by the time it takes)"},
       {"elements", 0, &kind_count, &job->elements,
