@@ -223,7 +223,8 @@ static void judge(const char *what, long nth, const char *call, int may_go_unsee
          rowscan_last_error(), driver ? simt.leaks_text() : "-");
 }
 
-/* Calls whose failure the library may pass over: they free things, or have another way. */
+/* Calls whose failure the library may pass over: they free things, have another way, or fail for any memory that the
+ * driver does not know (cuPointerGetAttribute). */
 static int dispensable(const char *call) {
   static const char *const names[] = {"cuCtxPopCurrent_v2",
                                       "cuMemFree_v2",
@@ -241,6 +242,7 @@ static int dispensable(const char *call) {
                                       "cuGetErrorName",
                                       "cuGetErrorString",
                                       "cuMemGetInfo_v2",
+                                      "cuPointerGetAttribute",
                                       "cuGraphDestroy",
                                       "cuGraphExecDestroy",
                                       "cuStreamGetId",
