@@ -182,7 +182,8 @@ def gae(rewards, values, gamma, lam, next_values=None, terminated=None, done=Non
         value_targets = rowscan.gae(rewards, values, gamma, lambda_, done=terminateds)[1]
 
     Gymnasium, with AutoresetMode.NEXT_STEP, its default: values are those of all observations, one more than steps. The
-    step behind the last one of an episode does nothing but reset: leave its advantage out of the loss.
+    step behind the last one of an episode does nothing but reset: leave its advantage out of the loss. ended_before:
+    for each environment, whether the step before the rollout ended its episode.
 
         advantages, returns = rowscan.gae(rewards, values, gamma, lam, next_values="next_step", terminated=terminations,
                                           truncated=truncations, dim=0)
