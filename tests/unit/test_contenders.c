@@ -95,9 +95,9 @@ static rs_rows rows_of(const rowscan_spec *spec) {
     args.rows = 0;
     args.row_shape = shape;
   }
-  args.input = args.output = args.mask = memory;
-  if (!spec->mask_mode)
-    args.mask = NULL;
+  args.input = args.output = memory;
+  if (spec->mask_mode)
+    args.mask = memory;
   rs_rows rows;
   ck_assert_msg(rs_rows_from_args(&rows, spec, &args) == ROWSCAN_OK, "%s", rowscan_last_error());
   return rows;
