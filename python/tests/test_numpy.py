@@ -429,31 +429,6 @@ def test_floating_masks_want_a_word():
         np.testing.assert_array_equal(rowscan.linear_recurrence(x, 1., 1, mask=mask), np.cumsum(x * bool(mask), 1))
 
 
-def test_floating_masks_want_a_word():
-    """One of weights must not count fully: in all libraries, with all operators, quickly and not."""
-    x, weights = np.arange(6.).reshape(2, 3), np.array([0.5, 0, 2])
-    words = r"mask is floating \(.*\), and mask_mode is not given: 'select' .* 'multiply' scans x \* mask"
-    for mask in (weights, weights.astype("f2"), 0.5, [0.5, 1, 1], weights[:1], np.float32(1)):
-        for call in (lambda **more: rowscan.cumsum(x, 1, mask=mask, **more),
-                     lambda **more: rowscan.cummax(x, 1, mask=mask, indices=True, **more),
-                     lambda **more: rowscan.prepare(x, 1, mask=mask, **more),
-                     lambda **more: rowscan.scan(x, 1, "prod", mask=mask, keys=[0, 1, 1], **more),
-                     lambda **more: rowscan.cumsum(x.astype(int), 1, mask=mask, totals=True, **more),
-                     lambda **more: rowscan.linear_recurrence(x, 0.5, 1, mask=mask, heads=[1, 0, 1], **more)):
-            for given in {}, {"mask_mode": None}:
-                with pytest.raises(TypeError, match=words):
-                    call(**given)
-            if not isinstance(mask, float):
-                call(mask_mode="select")
-    want = np.cumsum(x * [1, 0, 1], 1)
-    for kind in ("?", "u1", "i1", "i8", "u4"):
-        np.testing.assert_array_equal(rowscan.cumsum(x, 1, mask=(weights * 2).astype(kind)), want)
-    np.testing.assert_array_equal(rowscan.cumsum(x, 1, mask=weights, mask_mode="select"), want)
-    np.testing.assert_array_equal(rowscan.cumsum(x, 1, heads=weights), rowscan.cumsum(x, 1, heads=weights != 0))
-    for mask in (2, 1, True, 0, False):
-        np.testing.assert_array_equal(rowscan.cumsum(x, 1, mask=mask), np.cumsum(x * bool(mask), 1))
-
-
 def test_masks_that_are_numbers_and_lists():
     x = np.arange(6, dtype="f4").reshape(2, 3)
     for mask in (True, [True, False, True], [[1], [0]], np.bool_(True)):
