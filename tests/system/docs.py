@@ -129,7 +129,9 @@ class Page:
         self.script(self.bin / "cc", shlex.join([*compiler(), *sanitizers()]) + ' "$@"')
         for name in STUBS:
             place = {"configure": folder, "bootstrap": folder, "run": folder / ".ci"}.get(name, self.bin)
-            self.script(place / name, f'"{sys.executable}" "{Path(__file__).resolve()}" --stub {name} "$@"')
+            # The blocks' environment names no build.
+            self.script(place / name, f'env ROWSCAN="{BUILD}/rowscan" "{sys.executable}" "{Path(__file__).resolve()}" '
+                                      f'--stub {name} "$@"')
 
     def script(self, path, command):
         path.parent.mkdir(exist_ok=True)
