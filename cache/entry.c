@@ -108,7 +108,7 @@ const char *rs_entry_check_header(const unsigned char header[RS_ENTRY_HEADER], u
   if (memcmp(header, entry_magic, sizeof entry_magic) != 0)
     return "not an entry of rowscan";
   if (get_u32(header + AT_VERSION) != RS_ENTRY_VERSION)
-    return "of another format version";
+    return "its format version is not supported";
   uint64_t total = RS_ENTRY_HEADER + room(get_u32(header + AT_KEY)) + RS_ENTRY_DIGEST;
   for (int i = 0; i < RS_STORE_PARTS; i++)
     total += room(get_u32(header + AT_PARTS + 4 * i));
@@ -128,15 +128,15 @@ static bool is_padded(const unsigned char *text, size_t bytes) {
   return true;
 }
 
-static const char digest_differs[] = "its digest differs", not_padded[] = "a part is not followed by zeros";
-const char rs_entry_unread[] = "can't be read", rs_entry_too_large[] = "too large for the memory left";
+static const char digest_differs[] = "its digest differs", not_padded[] = "the padding of a part is not zero";
+const char rs_entry_unread[] = "cannot be read", rs_entry_too_large[] = "too large for the available memory";
 
 /* Of a file with a right digest, but for the part `without`, which is not there. */
 static const char *find_texts(const unsigned char *file, int without, rs_decoded *decoded) {
   const unsigned char *at = file + RS_ENTRY_HEADER;
   size_t key_bytes = get_u32(file + AT_KEY);
   if (memchr(at, 0, key_bytes) || !is_padded(at, key_bytes))
-    return "its key is not a text";
+    return "its key is not text";
   decoded->key = (const char *)at;
   at += room(key_bytes);
   for (int i = 0; i < RS_STORE_PARTS; i++) {

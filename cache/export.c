@@ -106,7 +106,7 @@ static bool load_file(rs_store *store, const char *name, rs_loaded *loaded, cons
   rs_entry_name(loaded->texts.key, right_name);
   if (strcmp(name, right_name) == 0)
     return true;
-  *damage = "under the name of another key";
+  *damage = "it holds another key";
   free(loaded->memory);
   return false;
 }
@@ -137,7 +137,7 @@ static const char *export_places(rs_store *store, export *job, const places *all
     if ((!last || strcmp(last->name, one->name) != 0) && export_one(store, job, one))
       last = one;
   }
-  return job->failed ? "an entry can't be read" : NULL;
+  return job->failed ? "an entry cannot be read" : NULL;
 }
 
 /* The names first, so that entries are read one at a time and in their order. */
@@ -148,7 +148,7 @@ void *rs_store_export(rs_store *store, rs_store_taker *take, void *user, size_t 
   keep_packed(store, &all);
   *sum = (rs_store_exported){0};
   *bytes = 0;
-  *wrong = all.failed ? "out of memory" : complete ? NULL : "a directory can't be read";
+  *wrong = all.failed ? "out of memory" : complete ? NULL : "a directory cannot be read";
   if (*wrong) {
     free(all.list);
     return NULL;
@@ -206,12 +206,12 @@ static void recount(rs_store *store, const kept *all, uint32_t count, rs_store_i
   sum->failed += gone;
   if (gone)
     rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING,
-                "%ld of the %lu entries of the pack are gone again: the cache keeps at most %lld bytes", gone,
+                "%ld of the %lu entries of the pack were evicted again: the cache keeps at most %lld bytes", gone,
                 (unsigned long)count, (long long)rs_store_limit(store));
 }
 
 static void tell_left_out(rs_store *store, const rs_pack *pack, uint32_t place, const char *why) {
-  rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "entry %lu of the %lu of the pack is not imported: %s",
+  rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "entry %lu of %lu of the pack is not imported: %s",
               (unsigned long)place + 1, (unsigned long)pack->count, why);
 }
 
@@ -225,7 +225,7 @@ static void import_one(rs_store *store, const rs_pack *pack, uint32_t place, kep
   const char *damage;
   rs_loaded loaded;
   if (is_too_large(store, pack, place)) {
-    tell_left_out(store, pack, place, "it is too large for the cache's limit");
+    tell_left_out(store, pack, place, "too large for the cache's limit");
     sum->failed++;
     return;
   }

@@ -144,7 +144,7 @@ static bool follow(walk *way, int link, const struct stat *status) {
   target[length > 0 ? length : 0] = 0;
   if (length <= 0 || ++way->links > MOST_LINKS ||
       (size_t)snprintf(rest, sizeof rest, "%s/%s", target, way->rest) >= sizeof rest) {
-    way->wrong = "a symbolic link that leads nowhere";
+    way->wrong = "a symbolic link that cannot be followed";
     return false;
   }
   memcpy(way->rest, rest, sizeof rest);

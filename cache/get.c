@@ -55,7 +55,7 @@ bool rs_load_key(rs_store *store, const char *key, bool use, int without, rs_loa
   const char *file = name + 3, *damage = NULL;
   bool sound = rs_load(shard, file, without, loaded, &damage);
   if (sound && strcmp(loaded->texts.key, key) != 0) {
-    damage = "it is another key's";
+    damage = "it holds another key";
     free(loaded->memory);
     sound = false;
   }

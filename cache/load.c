@@ -37,7 +37,7 @@ static bool load_once(int shard, const char *file, int without, rs_loaded *loade
   if (fd < 0) {
     *error = errno;
     if (!*damage && errno != ENOENT)
-      *damage = "can't be opened";
+      *damage = "cannot be opened";
     return false;
   }
   errno = 0;
@@ -59,5 +59,5 @@ bool rs_load(int shard, const char *file, int without, rs_loaded *loaded, const 
 
 void rs_tell_unread(const rs_store *store, const char *name, const rs_loaded *loaded) {
   errno = loaded->error;
-  rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "%s/%s can't be read: %m", store->path, name);
+  rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "%s/%s cannot be read: %m", store->path, name);
 }

@@ -53,9 +53,9 @@ rs_store_lock rs_store_acquire(rs_store *store, const char *key, int millisecond
   if (fd >= 0 && wait_for(fd, rs_entry_hash(key), milliseconds))
     return (rs_store_lock){fd};
   if (wrong)
-    rs_log_line(&store->options.log, ROWSCAN_LOG_DEBUG, "going on without a lock: %s/lock is %s", store->path, wrong);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_DEBUG, "continuing without a lock: %s/lock is %s", store->path, wrong);
   else
-    rs_log_line(&store->options.log, ROWSCAN_LOG_DEBUG, "going on without a lock: %m");
+    rs_log_line(&store->options.log, ROWSCAN_LOG_DEBUG, "continuing without a lock: %m");
   if (fd >= 0)
     close(fd);
   return none;

@@ -24,7 +24,7 @@ static void open_place(rs_store *store) {
   if (store->dir < 0)
     return;
   *store->why = 0;
-  rs_log_line(&store->options.log, ROWSCAN_LOG_DEBUG, "the cache is %s, of at most %lld bytes; opened in %.2f ms",
+  rs_log_line(&store->options.log, ROWSCAN_LOG_DEBUG, "the cache is %s, limited to %lld bytes; opened in %.2f ms",
               store->path, (long long)store->options.limit_bytes, rs_now_ms() - start);
 }
 

@@ -47,9 +47,9 @@ static const char *check_items(index_check *all, const unsigned char *item, uint
   for (uint32_t i = 0; i < count; i++, item += RS_PACK_ITEM) {
     uint64_t offset = rs_get_number(item + AT_OFFSET, 8), bytes = rs_get_number(item + AT_BYTES, 8);
     if (all->any && memcmp(all->last, item + AT_ID, RS_ENTRY_ID) >= 0)
-      return "its index is not in order";
+      return "its index is not sorted";
     if (offset < RS_PACK_HEADER || offset > all->end || bytes > all->end - offset || bytes > all->end - all->sum)
-      return "its index leads out of it";
+      return "its index points outside the pack";
     all->sum += bytes;
     all->any = true;
     memcpy(all->last, item + AT_ID, RS_ENTRY_ID);
@@ -60,7 +60,7 @@ static const char *check_items(index_check *all, const unsigned char *item, uint
 static const char *check_index(const rs_pack *pack, uint64_t end) {
   index_check all = {.end = end, .sum = RS_PACK_HEADER};
   const char *damage = check_items(&all, pack->head + RS_PACK_HEADER, pack->count);
-  return damage ? damage : all.sum == end ? NULL : "its index leaves some of it out";
+  return damage ? damage : all.sum == end ? NULL : "its index leaves out part of the pack";
 }
 
 /* The same for one that is not in memory. One of nothing but holes, whose file has a size and no blocks, ends here. */
@@ -91,7 +91,7 @@ static const char *read_pack_head(rs_pack *pack) {
   if (memcmp(header, pack_magic, sizeof pack_magic) != 0)
     return "not a pack of rowscan";
   if (rs_get_number(header + AT_VERSION, 4) != RS_PACK_VERSION)
-    return "of another format version";
+    return "its format version is not supported";
   pack->count = (uint32_t)rs_get_number(header + AT_COUNT, 4);
   uint64_t index_bytes = (uint64_t)pack->count * RS_PACK_ITEM, end = pack->bytes - RS_ENTRY_DIGEST;
   if (index_bytes > end - RS_PACK_HEADER)
@@ -131,7 +131,7 @@ const char *rs_pack_open_path(rs_pack *pack, int dir, const char *name) {
   int fd = rs_shared_file_open(dir, name, &status, &wrong);
   if (fd >= 0)
     return rs_pack_open(pack, fd, (uint64_t)status.st_size);
-  return wrong ? wrong : errno == ENOENT ? "there is no such file" : "can't be opened";
+  return wrong ? wrong : errno == ENOENT ? "there is no such file" : "cannot be opened";
 }
 
 const char *rs_pack_view(rs_pack *pack, const void *memory, size_t bytes) {
@@ -184,7 +184,7 @@ static const char *check_large(const rs_pack *pack, uint64_t offset, uint64_t by
   cursor from = {pack, offset};
   const char *damage = read_header(&from, bytes, header);
   if (!damage && pack->most && bytes > pack->most)
-    return "larger than any that the cache would keep";
+    return "too large for the cache's limit";
   return damage ? damage : rs_entry_check_digest(header, bytes, read_from_pack, &from);
 }
 
@@ -217,7 +217,7 @@ bool rs_pack_load(const rs_pack *pack, uint32_t place, rs_loaded *loaded, const 
     unsigned char id[RS_ENTRY_ID];
     rs_entry_id(loaded->texts.key, strlen(loaded->texts.key), id);
     if (memcmp(id, item + AT_ID, sizeof id) != 0)
-      *damage = "under the name of another key";
+      *damage = "it holds another key";
   }
   if (*damage)
     free(entry);
@@ -269,7 +269,7 @@ bool rs_pack_get(const rs_pack *pack, const char *key, rs_loaded *loaded, const 
     return false;
   if (strcmp(loaded->texts.key, key) == 0)
     return true;
-  *damage = "it is another key's";
+  *damage = "it holds another key";
   free(loaded->memory);
   return false;
 }
@@ -287,7 +287,7 @@ bool rs_pack_get_stem(const rs_pack *pack, const char *stem, size_t length, rs_l
       *damage = NULL;
       return true;
     }
-    *damage = "it is another key's";
+    *damage = "it holds another key";
     free(loaded->memory);
   }
   return false;

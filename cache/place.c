@@ -41,7 +41,7 @@ static bool make_directory(const char *path, uid_t *above, const char **wrong) {
   if (errno != ENOENT)
     return false;
   if (geteuid() == 0 && *above != 0) {
-    *wrong = "not made, for the directory above it is another user's";
+    *wrong = "not created: the directory above it belongs to another user";
     return false;
   }
   *above = geteuid();
@@ -160,7 +160,7 @@ static bool add_given(rs_place *place, const char *dir, bool later) {
   char *path = later ? rs_place_here(dir) : strdup(dir);
   if (path || errno == ENOMEM)
     return add_path(place, path);
-  add_reason(place->why, "%s: the working directory is not known: %m", dir);
+  add_reason(place->why, "%s: the working directory is unknown: %m", dir);
   return true;
 }
 

@@ -169,7 +169,7 @@ static void open_packs(rs_store *store, DIR *list, const char *path) {
   for (const struct dirent *at; all && (errno = 0, at = readdir(list)) != NULL;)
     all = !is_pack(at->d_name) || add_file(&packs, at->d_name);
   if (!all || errno)
-    leave_out(store, "packs in %s are not all used: %s", path, strerror(errno));
+    leave_out(store, "some packs in %s are not used: %s", path, strerror(errno));
   if (packs.count)
     qsort(packs.of, packs.count, sizeof *packs.of, by_bytes);
   for (size_t i = 0; i < packs.count; i++) {
@@ -230,7 +230,7 @@ void rs_tier_close(rs_tier *tier) {
 static void tell(const rs_store *store, const tier_pack *one, const rs_loaded *loaded, const char *damage) {
   errno = loaded->error;
   if (errno)
-    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "an entry of pack %s can't be read: %m", one->path);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "an entry of pack %s cannot be read: %m", one->path);
   else
     rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "an entry of pack %s is not used: %s", one->path, damage);
 }

@@ -55,7 +55,7 @@ static void note_unread(unread *all, int error) {
 
 static void tell_unread(const rs_store *store, const char *name, unread *all) {
   note_unread(all, errno);
-  rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "%s/%s can't be read: %m", store->path, name);
+  rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "%s/%s cannot be read: %m", store->path, name);
 }
 
 /* The next name; NULL: there is none, or (which is noted) it can't be read. */
@@ -117,7 +117,7 @@ rs_removal rs_remove(const rs_store *store, const char *name, bool tell) {
   if (errno == ENOENT)
     return RS_GONE;
   if (tell)
-    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "%s/%s can't be removed: %m", store->path, name);
+    rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "%s/%s cannot be removed: %m", store->path, name);
   return RS_STAYS;
 }
 
@@ -148,7 +148,7 @@ static int visit_entry(void *user, const rs_found *found) {
   if (strcmp(name, found->name) == 0)
     item.key = loaded.texts.key;
   else
-    item.damage = "under the name of another key";
+    item.damage = "it holds another key";
   int end = call->visit(call->user, &item);
   free(loaded.memory);
   return end;

@@ -95,7 +95,7 @@ def test_conventions():
             rowscan.cumsum(x, 1, acc=bad)
     for call, given in ((rowscan.cumprod, x), (rowscan.cumsum, np.arange(3)), (rowscan.cummax, x)):
         for totals in (False, True):
-            with pytest.raises(rowscan.BadArgument, match="fixed:20 is of sums of floating elements, not of"):
+            with pytest.raises(rowscan.BadArgument, match="fixed:20 requires a sum of floating elements, not "):
                 call(given, 0, acc=ACC, totals=totals)
     with pytest.raises(TypeError, match="init is floating.*accumulates in i64"):
         rowscan.cumsum(x, 1, acc=ACC, init=0.5)

@@ -147,7 +147,7 @@ def test_calls_that_are_refused():
             rowscan.scan(x, 1, **{"op": "gae", **options})
     with pytest.raises(TypeError, match="cumsum.* has no argument 'more'"):
         rowscan.cumsum(x, 1, more=(x,))
-    with pytest.raises(rowscan.BadArgument, match="gae wants a floating type"):
+    with pytest.raises(rowscan.BadArgument, match="gae requires a floating type"):
         rowscan.scan(x.astype("i4"), 1, "gae", more=more, params=PARAMS)
 
 

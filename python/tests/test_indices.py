@@ -92,11 +92,11 @@ def test_conventions():
     assert rowscan.prepare(x, 1, "argmin", dtype="i4") is None
     for options, error, words in (
             (dict(init=1), TypeError, "init is given, and argmax has none"),
-            (dict(dtype="f4"), rowscan.BadArgument, "argmax makes indices, i64 or i32, not f32"),
-            (dict(dtype="u1"), rowscan.BadArgument, "argmax makes indices, i64 or i32, not u8"),
-            (dict(out=x), rowscan.BadArgument, "argmax makes indices"),
-            (dict(acc="f64"), rowscan.Unsupported, "totals in i64, not in f64"),
-            (dict(mask=x, mask_mode="multiply"), rowscan.BadArgument, "multiply has no meaning for argmax"),
+            (dict(dtype="f4"), rowscan.BadArgument, "f32, but argmax returns indices of type i64 or i32"),
+            (dict(dtype="u1"), rowscan.BadArgument, "u8, but argmax returns indices of type i64 or i32"),
+            (dict(out=x), rowscan.BadArgument, "argmax returns indices"),
+            (dict(acc="f64"), rowscan.Unsupported, "f64, but argmax with indices of type i64 accumulates in i64"),
+            (dict(mask=x, mask_mode="multiply"), rowscan.BadArgument, "argmax rejects multiply; use select"),
             (dict(coefficient=x), TypeError, "coefficient is given, and argmax has none")):
         with pytest.raises(error, match=words):
             rowscan.scan(x, 1, "argmax", **options)

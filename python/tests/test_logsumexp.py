@@ -91,7 +91,7 @@ def test_conventions():
     assert rowscan.logcumsumexp(np.empty((2, 0)), 1, totals=True)[1].tolist() == [-INF, -INF]
     assert rowscan.spec(x, 1, "logsumexp").startswith("op=logsumexp in=f32 out=f32 acc=f32 ")
     for f, error, words in (
-            (lambda: rowscan.logcumsumexp(np.arange(3), 0), rowscan.BadArgument, "logsumexp wants a floating type"),
+            (lambda: rowscan.logcumsumexp(np.arange(3), 0), rowscan.BadArgument, "logsumexp requires a floating type"),
             (lambda: rowscan.logcumsumexp(x, 1, mask=x, mask_mode="multiply"), rowscan.Error, "mask"),
             (lambda: rowscan.logcumsumexp(x, 2), IndexError, "axis 2"),
             (lambda: rowscan.logcumsumexp(x, 1, coefficient=x), TypeError, "no argument 'coefficient'")):

@@ -65,18 +65,18 @@ def test_the_same_text_gives_the_same_name():
 
 def test_texts_that_are_refused():
     rowscan.create_op(WELFORD)
-    for text, words in ((WELFORD + "\n", "op=Welford: there is an operator of this name with other text"),
-                        (WELFORD.replace("op=Welford", "op=sum"), "op=sum: the library has an operator of this name"),
-                        (WELFORD.replace("op=Welford", "op=2nd"), "'op=2nd' in its first line: op is a letter or _"),
-                        (WELFORD.replace("numbers=3", "numbers=5"), "numbers is 1, 2, 3 or 4"),
-                        (WELFORD + '#include "plus.h"\n', "'#include', but a text reads no files"),
-                        (WELFORD.replace("types=", "type="), "there are op, numbers, types, coefficient, inputs"),
+    for text, words in ((WELFORD + "\n", "op=Welford exists already, with other text"),
+                        (WELFORD.replace("op=Welford", "op=sum"), "op=sum is the name of an operator of the library"),
+                        (WELFORD.replace("op=Welford", "op=2nd"), "'op=2nd' in its first line: op must be a letter or _"),
+                        (WELFORD.replace("numbers=3", "numbers=5"), "numbers must be 1, 2, 3 or 4"),
+                        (WELFORD + '#include "plus.h"\n', "'#include' is rejected, even in a comment: an operator must"),
+                        (WELFORD.replace("types=", "type="), "is unknown; the fields are op, numbers, types, coeff"),
                         ("template <class A, class K> struct Other {};", "does not begin with '// rowscan:'"),
                         ("", "does not begin with '// rowscan:'")):
         with pytest.raises(rowscan.BadArgument, match=words) as info:
             rowscan.create_op(text)
         assert isinstance(info.value, ValueError) and str(info.value).startswith("operator: field 'source': ")
-    with pytest.raises(rowscan.BadArgument, match="params=1, which are floats, and not types=floats"):
+    with pytest.raises(rowscan.BadArgument, match="params=1 in its first line requires types=floats"):
         rowscan.create_op("// rowscan: op=Three inputs=3 params=1")
     for given in (WELFORD.encode(), None, 3):
         with pytest.raises(TypeError, match="create_op"):

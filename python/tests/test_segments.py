@@ -318,7 +318,7 @@ def test_what_is_refused():
         with pytest.raises(error, match=words):
             f()
     for f in (lambda: rowscan.logcumsumexp(x, 1, heads=x), lambda: rowscan.scan(x, 1, "argmax", tails=x)):
-        with pytest.raises(rowscan.Unsupported, match="beside them a total of [a-z]* takes 20 bytes"):
+        with pytest.raises(rowscan.Unsupported, match="a segmented total of [a-z]* needs 20 bytes"):
             f()
     with pytest.raises(rowscan.BadArgument, match="'output' and 'mask': the arrays overlap"):
         call(x, 1, heads=x[:, :1], out=x)

@@ -28,7 +28,7 @@ void *rs_library_load(const char *name, const rs_symbol *symbols, size_t count, 
   }
   for (size_t i = 0; i < count; i++)
     if (!fill(library, &symbols[i], table)) {
-      rs_text_add(tried, "  %s: has no %s; it is too old, or another library\n", name, symbols[i].name);
+      rs_text_add(tried, "  %s: lacks %s; it is too old, or a different library\n", name, symbols[i].name);
       return NULL;
     }
   return library;

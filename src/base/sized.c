@@ -25,7 +25,8 @@ rowscan_status rs_sized_check(const void *sized, const char *what, const char *m
   size_t size = size_of(sized);
   if (size >= sizeof size && size <= RS_SIZED_MOST && size % sizeof size == 0) /* as the sizeof of all of them is */
     return ROWSCAN_OK;
-  return rs_fail(ROWSCAN_BAD_ARGUMENT, "%s: field 'size': %zu; use %s, or set it to the sizeof of the struct", what,
+  return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                 "%s: field 'size': %zu is not a size of this struct; use %s, or set it to sizeof the struct", what,
                  size, macro);
 }
 
@@ -36,8 +37,8 @@ rowscan_status rs_sized_read(void *to, size_t known, const void *from, const cha
   size_t size = size_of(from), given = size < known ? size : known;
   if (size > known && !is_zero((const char *)from + known, size - known))
     return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                   "%s: field 'size': %zu, and what is beyond the %zu bytes that rowscan %s knows is not 0", what, size,
-                   known, ROWSCAN_VERSION_STRING);
+                   "%s: field 'size': %zu: the bytes after the first %zu, all that rowscan %s supports, must be 0",
+                   what, size, known, ROWSCAN_VERSION_STRING);
   memset(to, 0, known);
   memcpy(to, from, given);
   memcpy(to, &known, sizeof known);

@@ -107,7 +107,7 @@ rowscan_status rs_fail_more(rowscan_status status, const char *format, ...) {
 
 const char *rowscan_last_error(void) {
   const char *message = message_of_thread();
-  return message ? message : lost ? "out of memory, even for what went wrong" : "";
+  return message ? message : lost ? "out of memory, even for the error message" : "";
 }
 
 const char *rowscan_status_name(rowscan_status status) {

@@ -142,7 +142,7 @@ static bool enter(rs_whole *whole, const char *path) {
   strcpy(above + length, "."); /* a link before it is not the last component, which the kernel is stricter with */
   int dir = rs_openat(whole->dir >= 0 ? whole->dir : AT_FDCWD, above, O_PATH | O_DIRECTORY, 0);
   if (dir < 0)
-    return fail(whole, "cannot be written in its directory", errno);
+    return fail(whole, "its directory cannot be opened", errno);
   if (whole->dir >= 0)
     close(whole->dir);
   whole->dir = dir;
@@ -162,7 +162,7 @@ static bool may_follow(const rs_whole *whole, const struct stat *link) {
 static bool follow(rs_whole *whole, const struct stat *link) {
   char path[PATH_MAX];
   if (!may_follow(whole, link))
-    return fail(whole, "is a symbolic link of another user, in a directory that everybody may write", 0);
+    return fail(whole, "is a symbolic link of another user in a directory that is writable by everybody", 0);
   ssize_t length = readlinkat(whole->dir, whole->name, path, sizeof path);
   if (length < 0 || length == sizeof path)
     return fail(whole, "is a symbolic link that cannot be read", length < 0 ? errno : ENAMETOOLONG);
@@ -178,7 +178,7 @@ static bool resolve(rs_whole *whole, const char *path, struct stat *status) {
   for (int links = 0;; links++) {
     if (fstatat(whole->dir, whole->name, status, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno != ENOENT || links)
-        return fail(whole, links ? "is a symbolic link to what cannot be written" : "cannot be written", errno);
+        return fail(whole, links ? "is a symbolic link to a file that cannot be written" : "cannot be written", errno);
       *status = (struct stat){0};
       return true;
     }
@@ -186,7 +186,7 @@ static bool resolve(rs_whole *whole, const char *path, struct stat *status) {
       /* Links of /proc lead to open files, whatever they say. */
       bool same = !links || (stat(path, &by_kernel) == 0 && by_kernel.st_dev == status->st_dev &&
                              by_kernel.st_ino == status->st_ino);
-      return same || fail(whole, "is a symbolic link to what has no name", 0);
+      return same || fail(whole, "is a symbolic link to a file without a name", 0);
     }
     if (links == MOST_LINKS)
       return fail(whole, "cannot be written", ELOOP);
@@ -301,7 +301,7 @@ bool rs_whole_create(rs_whole *whole, mode_t mode) {
       break;
   }
   if (whole->file < 0)
-    return fail(whole, "cannot be written in its directory", errno);
+    return fail(whole, "cannot be created", errno);
   rs_beside_hold(whole->file);
   return !whole->replaces || keep_rights(whole);
 }
@@ -336,13 +336,13 @@ static void flush_directory(const rs_whole *whole) {
 }
 
 bool rs_whole_commit(rs_whole *whole, uint64_t bytes) {
-  static const char changed[] = "has another size than was written: somebody else changed it";
+  static const char changed[] = "does not have the size that was written: another process changed it";
   if (flush(whole->file) != 0)
     return fail(whole, "cannot be written", errno);
   if (!has_size(whole, bytes))
     return fail(whole, changed, 0);
   if (renameat(whole->dir, whole->temporary, whole->dir, whole->name) != 0)
-    return fail(whole, "cannot be put in its place", errno);
+    return fail(whole, "cannot be renamed into place", errno);
   bool same = has_size(whole, bytes);
   flush_directory(whole);
   end(whole, false);

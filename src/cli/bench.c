@@ -68,7 +68,7 @@ typedef struct bench_job {
 
 static int read_shapes(bench_job *job) {
   if (job->suite)
-    return say_usage("--shapes: there is no suite of given shapes, but --suite is '%s'", job->suite);
+    return say_usage("--shapes: '%s', but --suite is given too, '%s'; choose one of the two", job->shapes, job->suite);
   job->suite = "shapes";
   job->cells = job->given;
   for (const char *text = job->shapes; *text; text += *text == '|') {
@@ -76,17 +76,17 @@ static int read_shapes(bench_job *job) {
     int length = (int)strcspn(text, "|");
     snprintf(shape, sizeof shape, "%.*s", length, text);
     if (job->count == GIVEN_MOST)
-      return say_usage("--shapes: more than %d of them", GIVEN_MOST);
+      return say_usage("--shapes: more than %d shapes", GIVEN_MOST);
     bench_cell *cell = &job->given[job->count++];
     if (length >= (int)sizeof shape || !given_cell(shape, cell))
-      return say_usage("--shapes: '%.*s' is no shape such as '65536 x 512' or '64 x 4096 x 1024 dim 1 bf16'", length,
+      return say_usage("--shapes: '%.*s' is not a shape such as '65536 x 512' or '64 x 4096 x 1024 dim 1 bf16'", length,
                        text);
     rowscan_spec spec = cell_spec(cell, ROWSCAN_SUM, CELL_INCLUSIVE);
     if (rowscan_spec_complete(&spec) != ROWSCAN_OK)
       return say_usage("--shapes: '%s': %s", shape, rowscan_last_error());
     text += length;
   }
-  return job->count ? OPTIONS_READ : say_usage("--shapes: '%s' has none", job->shapes);
+  return job->count ? OPTIONS_READ : say_usage("--shapes: '%s' has no shape", job->shapes);
 }
 
 static int read_random(bench_job *job) {
@@ -96,7 +96,7 @@ static int read_random(bench_job *job) {
   if (job->size && !drawn.small && strcmp(job->size, "large") != 0)
     return say_usage("--size: '%s' is not one of large, small", job->size);
   if (drawn.cells > RANDOM_MOST)
-    return say_usage("--cells: %d is more than %d", drawn.cells, RANDOM_MOST);
+    return say_usage("--cells: %d exceeds %d", drawn.cells, RANDOM_MOST);
   job->cells = job->drawn = random_cells(&drawn);
   job->count = drawn.cells;
   return job->drawn ? OPTIONS_READ : say_failed("out of memory for %d cells", drawn.cells);
@@ -115,18 +115,18 @@ static int read_suite(bench_job *job) {
 static int refuse_random(const bench_job *job) {
   const char *given = job->seed >= 0 ? "--seed" : job->random ? "--cells" : job->size ? "--size" : NULL;
   return !given || (job->suite && !strcmp(job->suite, "random")) ? OPTIONS_READ
-                                                                 : say_usage("%s: only suite random has it", given);
+                                                                 : say_usage("%s: requires --suite random", given);
 }
 
 /* OPTIONS_READ: what was asked for beside an operator goes with it. */
 static int check_combinations(const bench_job *job) {
   if (job->contenders && (job->any_length || job->regime))
-    return say_usage("--all-candidates: not beside %s, which leaves some out",
+    return say_usage("--all-candidates: cannot be combined with %s, which leaves some candidates out",
                      job->any_length ? "--any-length" : "--regime");
   if (job->second && !rs_op_of(job->op)->second)
     return say_usage("--second: %s has one output", rowscan_op_name(job->op));
   if (job->segments && job->mask_mode >= ROWSCAN_MASK_HEADS)
-    return say_usage("--segments: %s, but --mask-mode is %s; one of them tells segments",
+    return say_usage("--segments: %s, but --mask-mode is %s; choose one of the two",
                      rs_mask_mode_values.words[job->segments], rs_mask_mode_values.words[job->mask_mode]);
   return OPTIONS_READ;
 }
@@ -351,7 +351,7 @@ static bool fits(const bench_job *job, const bench_cell *cell, unsigned variant)
 
 static int skip(bench_job *job, const bench_line *line) {
   job->skipped++;
-  say_note("%s: skipped, it does not fit in memory", line->label);
+  say_note("%s: skipped: it does not fit in memory", line->label);
   return EXIT_OK;
 }
 
@@ -381,7 +381,7 @@ static void try_order(bench_job *job, const rowscan_spec *cell) {
   job->tried |= 1u << spec.acc_type;
   rowscan_status status = rs_associative(job->context, spec.op, spec.acc_type, &doubt);
   if (status)
-    say_library("whether the operator is associative", status);
+    say_library("cannot check that the operator is associative", status);
   if (doubt.data)
     say_note("%s; results will depend on where blocks of elements end", doubt.data);
   rs_text_free(&doubt);
@@ -534,8 +534,8 @@ static void print_bench_summary(const bench_job *job) {
 /* Of no cell that was wanted and served. */
 static int say_none(const bench_job *job) {
   if (job->filter && *job->filter)
-    return say_failed("--filter: no cell of suite %s has '%s'", job->suite, job->filter);
-  return say_failed("no cell of suite %s is served: %s", job->suite, rowscan_last_error());
+    return say_failed("--filter: '%s' is in no cell of suite %s", job->filter, job->suite);
+  return say_failed("no cell of suite %s is supported: %s", job->suite, rowscan_last_error());
 }
 
 static int run_suite(bench_job *job) {
@@ -573,9 +573,9 @@ static int run_bench(bench_job *job) {
   if (job->host && !job->elements)
     job->elements = HOST_ELEMENTS;
   if (job->elements)
-    say_note("cells are made smaller, to at most %lld elements", (long long)job->elements);
+    say_note("cells are reduced to at most %lld elements", (long long)job->elements);
   if (job->op_file)
-    say_note("%s has no host functions, which its results would be checked with", rowscan_op_name(job->op));
+    say_note("%s has no host functions; its results are not checked", rowscan_op_name(job->op));
   rowscan_status status = job->host ? ROWSCAN_OK : rowscan_device_get(device, &job->device);
   if (status != ROWSCAN_OK)
     return say_library(NULL, status);

@@ -223,7 +223,7 @@ static void print_reason(const cache_job *job, const rowscan_cache_reason *reaso
   else if (reason->damage)
     print_found("damaged: ", reason->name, reason->pack, ": ", reason->damage);
   else if (reason->nearest)
-    print_found("miss: the nearest entry, ", reason->nearest, reason->pack, ", has another", "");
+    print_found("miss: the nearest entry, ", reason->nearest, reason->pack, ", differs in:", "");
   else
     printf("miss: the cache is empty%s\n", job->info.packs ? ", and no pack has a sound entry" : "");
   for (int i = 0; i < reason->difference_count; i++) {
@@ -321,7 +321,7 @@ static void print_exported(cache_job *job, const rowscan_cache_exported *exporte
     json_integer(&job->json, "damaged", exported->damaged);
     json_end(&job->json);
   } else
-    say_line("%s: %lld entries, %lld bytes; %lld damaged ones left out", job->operand, (long long)exported->entries,
+    say_line("%s: %lld entries, %lld bytes; %lld damaged entries left out", job->operand, (long long)exported->entries,
              (long long)exported->bytes, (long long)exported->damaged);
 }
 
@@ -389,20 +389,20 @@ static const action actions[] = {
     {.name = "verify", .run = verify, .needs = true, .packs = true},
     {.name = "why",
      .run = why,
-     .operand = "why needs a scan, such as 'in=f32 length=1000'",
+     .operand = "why requires a scan, such as 'in=f32 length=1000'",
      .archs = true,
      .needs_archs = true},
     {.name = "prune", .run = prune, .limit = true, .needs = true},
     {.name = "clear", .run = clear, .needs = true},
     {.name = "export",
      .run = export,
-     .operand = "export needs a FILE",
+     .operand = "export requires a FILE",
      .file = true,
      .archs = true,
      .fields = true,
      .needs = true,
      .packs = true},
-    {.name = "import", .run = import, .operand = "import needs a FILE", .file = true, .limit = true, .needs = true},
+    {.name = "import", .run = import, .operand = "import requires a FILE", .file = true, .limit = true, .needs = true},
 };
 
 static bool has_needed(const cache_job *job, const action *to) {
@@ -428,19 +428,19 @@ static int run_action(cache_job *job, const action *to) {
 /* Options and operands that are another action's are mistakes. */
 static int check_job(cache_job *job, const action *to) {
   if (job->limit >= 0 && !to->limit)
-    return say_usage("--limit: only 'cache prune' and 'cache import' take it");
+    return say_usage("--limit: only 'cache prune' and 'cache import' accept it");
   if (!job->limit)
-    return say_usage("--limit: 0 bytes would be nothing; 'rowscan cache clear' removes all entries");
+    return say_usage("--limit: 0 bytes cannot hold a kernel; 'rowscan cache clear' removes all entries");
   if (job->limit < 0)
     job->limit = 0;
   if (job->operand && !to->operand)
-    return say_usage("'%s' is one operand too many", job->operand);
+    return say_usage("extra operand '%s'", job->operand);
   if (job->arch_list && !to->archs)
-    return say_usage("--arch: only 'cache why' and 'cache export' take it");
+    return say_usage("--arch: only 'cache why' and 'cache export' accept it");
   if (job->fields && !to->fields)
-    return say_usage("--spec: only 'cache export' takes it");
+    return say_usage("--spec: only 'cache export' accepts it");
   if (job->without_ptx && !to->fields)
-    return say_usage("--no-ptx: only 'cache export' takes it");
+    return say_usage("--no-ptx: only 'cache export' accepts it");
   if (to->operand && (!job->operand || !*job->operand))
     return say_usage("missing operand: %s", to->operand);
   if (to->file && !kind_file.read(&kind_file, job->operand, &job->operand))

@@ -39,7 +39,7 @@ static int complete_job(compile_job *job) {
   if (spec->mask_type && !spec->mask_mode && !rs_op_has_coefficient(spec->op))
     spec->mask_mode = ROWSCAN_MASK_SELECT;
   if (spec->length == UNSAID)
-    return say_usage("--length is needed: the number of elements along the scanned dimension");
+    return say_usage("--length is required: the number of elements along the scanned dimension");
   return archs_read(&job->archs, job->arch_list);
 }
 

@@ -58,7 +58,8 @@ static int list_devices(int count, bool as_json) {
     else
       print_device_row(i, &info);
     if (status == ROWSCAN_OK && !is_served(&info))
-      say_note("GPU %d is %s, older than sm_%d: the host engine serves instead", i, info.arch, ROWSCAN_OLDEST_ARCH);
+      say_note("GPU %d is %s, older than sm_%d, the oldest supported architecture: scans run on the CPU", i, info.arch,
+               ROWSCAN_OLDEST_ARCH);
   }
   if (as_json)
     json_end(&json);

@@ -261,7 +261,7 @@ static bool fail_dtype(char *why, const char *name, slice code) {
   for (int i = 0; i < STRANGERS; i++)
     if (strangers[i].letter == letter)
       return fail(why, "field 'descr': '%s': %s cannot be scanned", name, strangers[i].what);
-  return fail(why, "field 'descr': '%s' is no type that rowscan knows", name);
+  return fail(why, "field 'descr': '%s' is not a type that rowscan supports", name);
 }
 
 static bool find_dtype(npy_header *header, slice descr, bool allow_bf16, char *why) {
@@ -275,11 +275,11 @@ static bool find_dtype(npy_header *header, slice descr, bool allow_bf16, char *w
     return fail_dtype(why, name, code);
   bool bf16 = found->type == ROWSCAN_BF16;
   if (bf16 && !allow_bf16)
-    return fail(why, "field 'descr': '%s': 2 raw bytes; if they are bfloat16, say so with --type bf16", name);
+    return fail(why, "field 'descr': '%s': 2 raw bytes; if they are bfloat16, pass --type bf16", name);
   if (order == '>' && found->bytes > 1)
     return fail(why, "field 'descr': '%s' is big-endian; rowscan reads little-endian arrays", name);
   if (order == '|' && found->bytes > 1 && !bf16)
-    return fail(why, "field 'descr': '%s' does not say its byte order", name);
+    return fail(why, "field 'descr': '%s' does not specify its byte order", name);
   header->type = found->type;
   strcpy(header->descr, name);
   return true;
@@ -309,7 +309,7 @@ static bool read_field(reader *in, npy_header *header, bool allow_bf16, int *see
   if (!field)
     return fail(in->why, "field '%s' is not one of 'descr', 'fortran_order', 'shape'", text);
   if (*seen & field)
-    return fail(in->why, "field '%s' is there twice", text);
+    return fail(in->why, "field '%s' is given twice", text);
   *seen |= field;
   if (!take_sign(in, ':'))
     return fail_here(in, "header", "':'");
@@ -357,21 +357,21 @@ static bool find_dict(reader *in, const unsigned char *file, size_t size, size_t
   if (!size)
     return fail(in->why, "not an .npy file: it is empty");
   if (size < *wanted)
-    return fail(in->why, "truncated header: %zu bytes are there", size);
+    return fail(in->why, "truncated header: the file has %zu bytes", size);
   if (file[6] < 1 || file[6] > 3 || file[7])
     return fail(in->why, "field 'version': %d.%d is not one of 1.0, 2.0, 3.0", file[6], file[7]);
   size_t start = *wanted = file[6] == 1 ? 10 : 12;
   if (size < start)
-    return fail(in->why, "truncated header: %zu bytes are there", size);
+    return fail(in->why, "truncated header: the file has %zu bytes", size);
   size_t length = (size_t)file[8] | (size_t)file[9] << 8;
   if (start == 12)
     length |= (size_t)file[10] << 16 | (size_t)file[11] << 24;
   if (length > MOST_HEADER)
-    return fail(in->why, "field 'header length': %zu, and no more than %d are read", length, MOST_HEADER);
+    return fail(in->why, "field 'header length': %zu exceeds %d", length, MOST_HEADER);
   *wanted = start + length;
   if (length > size - start)
-    return fail(in->why, "truncated header: %zu bytes of it are there, field 'header length' says %zu", size - start,
-                length);
+    return fail(in->why, "truncated header: field 'header length' is %zu bytes, of which the file has %zu", length,
+                size - start);
   in->at = (const char *)file + start;
   in->end = in->at + length;
   return true;
@@ -424,9 +424,9 @@ bool npy_parse(npy_header *header, const void *file, size_t size, bool allow_bf1
   if (!parse_header(header, file, size, allow_bf16, why, &wanted))
     return false;
   if ((uint64_t)header->bytes > size - header->data_start)
-    return fail(why, "truncated data: %zu bytes are there, field 'shape' %.300s of '%s' says %lld",
-                size - header->data_start, npy_shape_text(text, header->rank, header->shape), header->descr,
-                (long long)header->bytes);
+    return fail(why, "truncated data: field 'shape' %.300s of '%s' requires %lld bytes, of which the file has %zu",
+                npy_shape_text(text, header->rank, header->shape), header->descr, (long long)header->bytes,
+                size - header->data_start);
   return true;
 }
 

@@ -25,16 +25,17 @@ static int read_op_text(char *text, const char *name) {
   if (error)
     return say_failed("%s: cannot be read: %s", name, strerror(error));
   if (bytes > MOST_BYTES)
-    return say_failed("%s: more than the %d bytes that a text may have", name, MOST_BYTES);
+    return say_failed("%s: exceeds the %d bytes of an operator", name, MOST_BYTES);
   text[bytes] = 0;
-  return strlen(text) == bytes ? OPTIONS_READ : say_failed("%s: a byte is 0: this is no text", name);
+  return strlen(text) == bytes ? OPTIONS_READ : say_failed("%s: has a zero byte, and is not text", name);
 }
 
 int op_file_read(rowscan_op *op, const char *name) {
   if (!name)
     return OPTIONS_READ;
   if (*op)
-    return say_usage("--op-file: '%s' has an operator, but --op is %s", name, rowscan_op_name(*op));
+    return say_usage("--op-file: '%s' defines the operator, but --op is %s; choose one of the two", name,
+                     rowscan_op_name(*op));
   char *text = malloc(MOST_BYTES + 2);
   if (!text)
     return say_failed("%s: out of memory", name);

@@ -183,13 +183,13 @@ static int read_option(const cli_syntax *syntax, int argc, char **argv, int *at)
     return say_usage("unknown option '%s'", given);
   if (!option->kind->read) {
     if (value)
-      return say_usage("--%s: takes no value, '%s' was given", option->name, value);
+      return say_usage("--%s: '%s', but the option accepts no value", option->name, value);
     *(bool *)option->target = true;
     return OPTIONS_READ;
   }
   const char *one_of = option->kind->words ? "one of " : "";
   if (!value && *at + 1 == argc)
-    return say_usage("--%s: needs a value, %s%s", option->name, one_of, option->kind->expected);
+    return say_usage("--%s: requires a value, %s%s", option->name, one_of, option->kind->expected);
   if (!value)
     value = argv[++*at];
   if (option->kind->read(option->kind, value, option->target))
@@ -201,9 +201,9 @@ static int read_option(const cli_syntax *syntax, int argc, char **argv, int *at)
 
 static int check_operands(const cli_syntax *syntax, int count, const char *last) {
   if (count > syntax->operand_count + syntax->operand_more)
-    return say_usage("'%s' is one operand too many", last);
+    return say_usage("extra operand '%s'", last);
   if (count < syntax->operand_count)
-    return say_usage("missing operand: %s needed, %d given", syntax->operands, count);
+    return say_usage("missing operand: %s required, %d given", syntax->operands, count);
   return OPTIONS_READ;
 }
 

@@ -213,7 +213,7 @@ static int open_standard(cli_output *output) {
   *output = (cli_output){.name = "standard output", .standard = true, .whole = RS_WHOLE_NONE};
   if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
     return failed(output, "cannot be written", EBADF);
-  return isatty(STDOUT_FILENO) ? failed(output, "is a terminal, and an array is no text", 0) : EXIT_OK;
+  return isatty(STDOUT_FILENO) ? failed(output, "is a terminal, which cannot show an array", 0) : EXIT_OK;
 }
 
 int output_open(cli_output *output, const char *name) {
@@ -223,7 +223,7 @@ int output_open(cli_output *output, const char *name) {
   if (!rs_whole_find(&output->whole, name))
     return result_of(output, false);
   if (prints && replaces_standard(&output->whole))
-    return failed(output, "is standard output too, where text is printed", 0);
+    return failed(output, "is standard output too, which receives text", 0);
   return result_of(output, create(output));
 }
 

@@ -56,8 +56,7 @@ static int map(cli_array *array, int file, off_t bytes) {
     return say_failed("%s: %lld bytes cannot be mapped: %s", array->name, (long long)bytes, strerror(errno));
   array->map = start;
   array->map_bytes = (size_t)bytes;
-  guard_map(start, array->map_bytes, array->name,
-            "cannot be read to its end: did it become shorter, or the disk fail?");
+  guard_map(start, array->map_bytes, array->name, "cannot be read to its end: was it truncated, or did the disk fail?");
   return EXIT_OK;
 }
 
@@ -65,7 +64,7 @@ static int make_room(cli_array *array, size_t bytes) {
   void *start = array->map ? mremap(array->map, array->map_bytes, bytes, MREMAP_MAYMOVE)
                            : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED)
-    return say_failed("%s: no memory for %zu bytes: %s", array->name, bytes, strerror(errno));
+    return say_failed("%s: out of memory for %zu bytes: %s", array->name, bytes, strerror(errno));
   array->map = start;
   array->map_bytes = bytes;
   return EXIT_OK;
@@ -111,11 +110,11 @@ static int take_file(cli_array *array, int file, bool is_standard, bool allow_bf
   if (S_ISDIR(facts.st_mode))
     return say_failed("%s: is a directory", array->name);
   if (is_standard && isatty(file))
-    return say_failed("%s: is a terminal, where no array comes from", array->name);
+    return say_failed("%s: is a terminal; pass a file or a pipe", array->name);
   if (S_ISREG(facts.st_mode) && (!is_standard || lseek(file, 0, SEEK_CUR) == 0))
     return map(array, file, facts.st_size);
   return is_standard ? read_whole_stream(array, file, allow_bf16)
-                     : say_failed("%s: is not a regular file; a pipe is read as standard input, -", array->name);
+                     : say_failed("%s: is not a regular file; pass a pipe as standard input, -", array->name);
 }
 
 /* Engines want elements aligned to their size. NumPy pads headers to 64 bytes (16 in old versions), others need not. */
@@ -130,8 +129,8 @@ static int align(cli_array *array) {
   array->copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (array->copy == MAP_FAILED) {
     array->copy = NULL;
-    return say_failed("%s: the data starts at byte %zu, which is not a multiple of its element's size, and there is no "
-                      "memory for a copy of %zu bytes",
+    return say_failed("%s: the data starts at byte %zu, which is not a multiple of the element size, and there is no "
+                      "memory for an aligned copy of %zu bytes",
                       array->name, array->header.data_start, bytes);
   }
   array->copy_bytes = bytes;
@@ -216,22 +215,20 @@ typedef struct scan_job {
 
 /* Which of them are given, and the mask's mode. */
 static int choose_beside(scan_job *job) {
-  const char *const *names = job->beside_names;
+  const char *const *names = job->beside_names, *mode = rs_mask_mode_values.words[job->mask_mode];
   for (int i = HEADS; i < BESIDE_KINDS; i++) {
     if (names[i] && job->segment_kind)
-      return say_usage("--%s: '%s', but --%s is given too, '%s'; one of them tells segments", beside_kinds[i].option,
+      return say_usage("--%s: '%s', but --%s is given too, '%s'; choose one of the two", beside_kinds[i].option,
                        names[i], beside_kinds[job->segment_kind].option, names[job->segment_kind]);
     if (names[i])
       job->segment_kind = i;
   }
   if (job->coefficient && job->mask_mode == ROWSCAN_MASK_MULTIPLY)
-    return say_usage("--mask-mode: multiply has no meaning for %s; select has", rowscan_op_name(job->op));
-  if (job->mask_mode == ROWSCAN_MASK_COEFFICIENT)
-    return say_usage("--mask-mode: coefficients are given by --coefficient");
-  if (job->mask_mode >= ROWSCAN_MASK_HEADS)
-    return say_usage("--mask-mode: segments are given by --heads, --tails, --keys");
+    return say_usage("--mask-mode: %s rejects multiply; use select", rowscan_op_name(job->op));
+  if (job->mask_mode > ROWSCAN_MASK_MULTIPLY)
+    return say_usage("--mask-mode: %s is an option of its own; use --%s", mode, mode);
   if (job->mask_mode && !names[MASK])
-    return say_usage("--mask-mode: there is no --mask");
+    return say_usage("--mask-mode: %s requires --mask", mode);
   if (names[MASK] && !job->mask_mode)
     job->mask_mode = ROWSCAN_MASK_SELECT;
   return OPTIONS_READ;
@@ -244,13 +241,13 @@ static int read_params(scan_job *job, int wanted) {
   for (char *end; at && count < RS_MOST_PARAMS; count++) {
     job->params[count] = strtod(at, &end);
     if (end == at || (*end && *end != ','))
-      return say_usage("--params: '%s' is no list of numbers", job->params_text);
+      return say_usage("--params: '%s' is not a list of numbers", job->params_text);
     at = *end ? end + 1 : NULL;
   }
   if (count != wanted || at)
-    return say_usage("--params: %s%s%s, but %s has %d of them", job->params_text ? "'" : "",
+    return say_usage("--params: %s%s%s, but %s has %d parameter%s", job->params_text ? "'" : "",
                      job->params_text ? job->params_text : "not given", job->params_text ? "'" : "",
-                     rowscan_op_name(job->op), wanted);
+                     rowscan_op_name(job->op), wanted, wanted == 1 ? "" : "s");
   return OPTIONS_READ;
 }
 
@@ -333,13 +330,15 @@ static int read_scan_options(scan_job *job, int argc, char **argv) {
     if (!kind_stream.read(&kind_stream, operands[i], i ? &job->out_name : &job->in_name))
       return say_usage("%s: '%s' is not %s", i ? "OUT.npy" : "IN.npy", operands[i], kind_stream.expected);
   if (job->json && !strcmp(job->out_name, "-"))
-    return say_usage("--json: standard output is taken by OUT.npy, '-'");
+    return say_usage("--json: OUT.npy is '-', which already uses standard output");
   if (job->exclusive && job->include_initial)
-    return say_usage("--include-initial: --exclusive has the initial element too, and leaves out the total");
+    return say_usage("--include-initial: --exclusive, which is given too, starts with the initial element and leaves "
+                     "out the total; choose one of the two");
   if (rs_op_has_coefficient(job->op) && !job->coefficient)
-    return say_usage("--%s: %s wants a --coefficient", job->op_file ? "op-file" : "op", rowscan_op_name(job->op));
+    return say_usage("--%s: %s requires --coefficient", job->op_file ? "op-file" : "op", rowscan_op_name(job->op));
   if (job->coefficient && !rs_op_has_coefficient(job->op))
-    return say_usage("--coefficient: %s has none; linear_recurrence has", rowscan_op_name(job->op));
+    return say_usage("--coefficient: '%s', but %s accepts no coefficient; linear_recurrence does", job->coefficient,
+                     rowscan_op_name(job->op));
   status = check_further(job);
   return status == OPTIONS_READ ? choose_beside(job) : status;
 }
@@ -358,8 +357,8 @@ static int open_in(scan_job *job) {
   if (!header->rank)
     return say_failed("%s: field 'shape': () has no dimension to scan along", job->in.name);
   if (job->dim < -header->rank || job->dim >= header->rank)
-    return say_failed("%s: --dim: %d is not in %d to %d, field 'shape' is %s", job->in.name, job->dim, -header->rank,
-                      header->rank - 1, npy_shape_text(text, header->rank, header->shape));
+    return say_failed("%s: --dim: %d is not between %d and %d; field 'shape' is %s", job->in.name, job->dim,
+                      -header->rank, header->rank - 1, npy_shape_text(text, header->rank, header->shape));
   job->dim += job->dim < 0 ? header->rank : 0;
   return EXIT_OK;
 }
@@ -385,9 +384,9 @@ static int open_array(scan_job *job, cli_beside *beside, const char *name, const
   if (type_fits(job, own->type, key))
     return EXIT_OK;
   if (key)
-    return say_failed("%s: field 'descr': '%s' is %s; %s is an integer or bool", beside->array.name, own->descr,
+    return say_failed("%s: field 'descr': '%s' is %s; %s must be an integer or bool", beside->array.name, own->descr,
                       rowscan_type_name(own->type), one);
-  return say_failed("%s: field 'descr': '%s' is %s; %s is bool, u8 or of the input's type, %s", beside->array.name,
+  return say_failed("%s: field 'descr': '%s' is %s; %s must be bool, u8 or of the input's type, %s", beside->array.name,
                     own->descr, rowscan_type_name(own->type), one, rowscan_type_name(in->type));
 }
 
@@ -428,7 +427,7 @@ static int open_numbers(scan_job *job, cli_beside *beside, const char *option, c
   if (end == text || *end)
     return open_array(job, beside, text, one, false);
   if (!read_element(&beside->number, type, text))
-    return say_failed("--%s: %s is no number of the input's type, %s", option, text, rowscan_type_name(type));
+    return say_failed("--%s: '%s' is not a number of the input's type, %s", option, text, rowscan_type_name(type));
   beside->array.header.type = type;
   beside->array.data = &beside->number;
   return EXIT_OK;
@@ -528,7 +527,7 @@ static int make_second(scan_job *job) {
   job->second_bytes = job->second_start + (size_t)bytes;
   job->second = malloc(job->second_bytes);
   if (!job->second)
-    return say_failed("%s: no memory for %zu bytes", job->second_name, job->second_bytes);
+    return say_failed("%s: out of memory for %zu bytes", job->second_name, job->second_bytes);
   memcpy(job->second, header, job->second_start);
   return EXIT_OK;
 }

@@ -77,7 +77,7 @@ static bool add(cli_archs *archs, const char *name, size_t length) {
 
 int archs_read(cli_archs *archs, const char *at) {
   if (!at)
-    return say_usage("--arch is needed: sm_90, or sm_80,sm_90, or all");
+    return say_usage("--arch is required: sm_90, or sm_80,sm_90, or all");
   archs->all = !strcmp(at, "all");
   while (!archs->all) {
     size_t length = strcspn(at, ",");

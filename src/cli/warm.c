@@ -66,9 +66,9 @@ static int read_line(const warm_job *job, FILE *file, char line[LINE_MAX_BYTES +
   int length = 0, byte;
   while ((byte = getc(file)) != EOF && byte != '\n') {
     if (!byte)
-      return say_failed("%s:%lld: a byte is 0: this is no text", job->file, (long long)number);
+      return say_failed("%s:%lld: has a zero byte, and is not text", job->file, (long long)number);
     if (length == LINE_MAX_BYTES)
-      return say_failed("%s:%lld: a line of more than %d bytes", job->file, (long long)number, LINE_MAX_BYTES);
+      return say_failed("%s:%lld: the line exceeds %d bytes", job->file, (long long)number, LINE_MAX_BYTES);
     line[length++] = (char)byte;
   }
   line[length] = 0;
@@ -94,7 +94,7 @@ static int read_lines(warm_job *job, FILE *file) {
   if (result == EXIT_OK && !feof(file))
     result = say_failed("%s: cannot be read: %s", job->file, strerror(errno));
   if (result == EXIT_OK && !job->count)
-    result = say_failed("%s: there is no spec in it", job->file);
+    result = say_failed("%s: has no spec", job->file);
   return result;
 }
 
@@ -104,7 +104,7 @@ static int read_list(warm_job *job) {
     return read_lines(job, stdin);
   }
   if (!*job->file)
-    return say_usage("FILE: the name is empty");
+    return say_usage("FILE: '' is not the name of a file");
   FILE *file = fopen(job->file, "re");
   if (!file)
     return say_failed("%s: cannot be opened: %s", job->file, strerror(errno));
@@ -247,9 +247,9 @@ int command_warm(int argc, char **argv) {
   if (status == OPTIONS_READ)
     status = archs_read(&job.archs, job.arch_list);
   if (status == OPTIONS_READ && !job.limit)
-    status = say_usage("--limit: in 0 bytes nothing could be kept");
+    status = say_usage("--limit: 0 bytes cannot hold a kernel");
   if (status == OPTIONS_READ && !job.file == !job.general)
-    status = job.file ? say_usage("'%s' is one operand too many: --general has a list of its own", job.file)
+    status = job.file ? say_usage("extra operand '%s': --general replaces the list", job.file)
                       : say_usage("missing operand: FILE, or the option --general");
   if (status != OPTIONS_READ)
     return status;

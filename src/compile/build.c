@@ -311,7 +311,8 @@ static bool from_store(rs_builder *builder, const char *key, int arch, bool to_l
   if (take_entry(builder, binary, &entry, key, arch))
     return true;
   count(builder, RS_COUNT_damaged);
-  rs_log_write(&builder->log, ROWSCAN_LOG_WARNING, "an entry of the cache holds something else, and is made anew");
+  rs_log_write(&builder->log, ROWSCAN_LOG_WARNING,
+               "an entry of the cache does not hold the kernel that its key names; compiling again");
   return false;
 }
 
@@ -350,7 +351,7 @@ static rowscan_status compile_build(rs_builder *builder, const request *asked, b
     count(builder, RS_COUNT_compiles);
   }
   log_decision(builder, asked, start,
-               status   ? "not compiled, which failed"
+               status   ? "failed to compile"
                : as_ptx ? "compiled as PTX of an older architecture"
                         : "compiled");
   if (status == ROWSCAN_OK) {
@@ -361,7 +362,7 @@ static rowscan_status compile_build(rs_builder *builder, const request *asked, b
     if (facts.failed || !copy_binary(&one->binary, parts))
       status = out_of_memory();
     if (compiled.warnings.data)
-      rs_log_write(&builder->log, ROWSCAN_LOG_DEBUG, "NVRTC says:\n%s", compiled.warnings.data);
+      rs_log_write(&builder->log, ROWSCAN_LOG_DEBUG, "NVRTC reports:\n%s", compiled.warnings.data);
   }
   *way = compiled.way_out;
   rs_text_free(&facts);
@@ -386,9 +387,9 @@ static bool from_others(rs_builder *builder, const request *asked, rs_way_out wa
   if (asked->fresh)
     return false;
   if (from_another_that_loads(builder, asked, one))
-    decision = "read from the cache, of the NVRTC that loads";
+    decision = "read from the cache, compiled by the NVRTC that loads";
   else if (way == RS_WAY_PTX && from_any_compiler(builder, asked, NULL, &one->binary))
-    decision = "read from the cache, of an NVRTC that knows the architecture";
+    decision = "read from the cache, compiled by an NVRTC that supports the architecture";
   if (decision)
     log_decision(builder, asked, start, decision);
   return decision != NULL;
@@ -416,7 +417,7 @@ static void make(rs_builder *builder, const request *asked, build *one) {
     lock = rs_store_acquire(rs_builder_store(builder), one->key, WAIT_MILLISECONDS);
   if (!asked->fresh && made_meanwhile(builder, asked, one->key, &one->binary)) {
     one->status = ROWSCAN_OK;
-    log_decision(builder, asked, start, "had from another process that made it meanwhile");
+    log_decision(builder, asked, start, "compiled by another process meanwhile");
   } else {
     make_new(builder, asked, one);
   }
@@ -505,7 +506,7 @@ static rowscan_status share(rs_builder *builder, const char *key, const request 
   sweep(builder);
   pthread_mutex_unlock(&builder->lock);
   if (!maker)
-    log_decision(builder, asked, start, "had from another thread");
+    log_decision(builder, asked, start, "compiled by another thread");
   return status;
 }
 
@@ -525,14 +526,14 @@ static rowscan_status refuse(rs_builder *builder, const request *asked) {
   if (asked->fresh) {
     const char *path = rs_store_path(rs_builder_store(builder));
     return rs_fail(ROWSCAN_NOT_CACHED,
-                   "the driver rejected an entry of the cache (%s), and %s forbids compiling: sm_%d",
+                   "the driver rejected an entry of the cache (%s), and %s disables compilation: sm_%d",
                    *path ? path : "a pack", builder->forbidden_by, asked->arch);
   }
   count(builder, RS_COUNT_misses);
   rs_text where = {0};
   rs_builder_where(builder, &where);
-  rs_fail(ROWSCAN_NOT_CACHED, "not in %s, and %s forbids compiling: sm_%d", where.failed ? "the cache" : where.data,
-          builder->forbidden_by, asked->arch);
+  rs_fail(ROWSCAN_NOT_CACHED, "the kernel is not in %s, and %s disables compilation: sm_%d",
+          where.failed ? "the cache" : where.data, builder->forbidden_by, asked->arch);
   rs_text_free(&where);
   return ROWSCAN_NOT_CACHED;
 }

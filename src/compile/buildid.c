@@ -139,7 +139,7 @@ static const char *check_elf(const Elf64_Ehdr *header) {
     return "not an ELF file";
   if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != BYTE_ORDER_HERE ||
       (MACHINE != EM_NONE && header->e_machine != MACHINE))
-    return "made for another kind of machine";
+    return "built for another kind of machine";
   if (header->e_type != ET_DYN || header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum == 0 ||
       header->e_phnum > MOST_SEGMENTS)
     return "not a shared library";
@@ -159,7 +159,7 @@ const char *rs_buildid_read(int fd, char id[RS_BUILDID_ROOM]) {
     return wrong;
   if (!search_segments(&from, &header, (uint64_t)status.st_size, id)) {
     *id = 0;
-    return "cut short";
+    return "truncated";
   }
   search_sections(&from, &header, id);
   return NULL;

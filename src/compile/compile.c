@@ -62,8 +62,8 @@ static rowscan_status tell_known(const compiler *c, int arch, const int *known, 
   for (int i = 0; i < count; i++)
     rs_text_add(&list, " sm_%d", known[i]);
   rowscan_status status =
-      rs_fail(ROWSCAN_NO_COMPILER, "%s does not know sm_%d; it knows%s", rs_nvrtc_describe(c->nvrtc, text, sizeof text),
-              arch, list.data ? list.data : " none");
+      rs_fail(ROWSCAN_NO_COMPILER, "%s does not support sm_%d; it supports%s",
+              rs_nvrtc_describe(c->nvrtc, text, sizeof text), arch, list.data ? list.data : " no architecture");
   rs_text_free(&list);
   return status;
 }
@@ -71,7 +71,7 @@ static rowscan_status tell_known(const compiler *c, int arch, const int *known, 
 /* What to compile for, which as_ptx may be an older one. *way_out: whether it may be. */
 static rowscan_status choose_arch(compiler *c, int arch, bool as_ptx, rs_way_out *way_out) {
   if (arch < RS_OLDEST_ARCH)
-    return rs_fail(ROWSCAN_UNSUPPORTED, "sm_%d is older than sm_%d, the oldest that kernels are made for", arch,
+    return rs_fail(ROWSCAN_UNSUPPORTED, "sm_%d is older than sm_%d, the oldest supported architecture", arch,
                    RS_OLDEST_ARCH);
   int known[RS_MOST_ARCHS], count = RS_MOST_ARCHS, upto = 0;
   rowscan_status status = rs_nvrtc_archs(c->nvrtc, known, &count);
@@ -98,7 +98,7 @@ static rowscan_status create_program(compiler *c) {
   size_t count = (size_t)rs_kernel_count;
   const char **texts = malloc(2 * (count + 1) * sizeof *texts);
   if (!texts)
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the names of headers");
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the headers of a kernel");
   const char **names = texts + count;
   destroy(c);
   for (size_t i = 0; i < count; i++) {
@@ -246,7 +246,7 @@ static rowscan_status take_results(const compiler *c, rs_compiled *compiled) {
     status = fetch(c, calls->nvrtcGetCUBINSize, calls->nvrtcGetCUBIN, "nvrtcGetCUBIN", &compiled->cubin,
                    &compiled->cubin_bytes);
   if (status == ROWSCAN_OK && (!compiled->ptx_bytes || (!c->virtual && !compiled->cubin_bytes)))
-    status = rs_fail(ROWSCAN_COMPILE_FAILED, "NVRTC gave no %s", compiled->ptx_bytes ? "CUBIN" : "PTX");
+    status = rs_fail(ROWSCAN_COMPILE_FAILED, "NVRTC returned no %s", compiled->ptx_bytes ? "CUBIN" : "PTX");
   return status;
 }
 

@@ -164,7 +164,7 @@ static bool may_be_opened(rs_nvrtc *nvrtc, const rs_place *place, const char *pa
   rs_text why = {0};
   bool good = place->named || rs_trusts(path, &why);
   if (!good)
-    rs_text_add(&nvrtc->tried, "  %s: not opened, for %s\n", path, why.data ? why.data : "of lack of memory");
+    rs_text_add(&nvrtc->tried, "  %s: not opened: %s\n", path, why.data ? why.data : "out of memory");
   rs_text_free(&why);
   return good;
 }
@@ -251,7 +251,7 @@ static bool identify(rs_nvrtc *nvrtc, candidate *one) {
     if (rs_digest_file(digest, fd))
       snprintf(one->id, sizeof one->id, "xxh3-%s", digest);
     else
-      wrong = "can't be read";
+      wrong = "cannot be read";
   }
   if (wrong)
     rs_text_add(&nvrtc->tried, "  %s: %s\n", one->path, wrong);
@@ -265,7 +265,7 @@ static bool load_one(rs_nvrtc *nvrtc, candidate *one) {
     return false;
   int major = 0, minor = 0;
   if (one->calls.nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) {
-    rs_text_add(&nvrtc->tried, "  %s: does not tell its version\n", one->name);
+    rs_text_add(&nvrtc->tried, "  %s: does not report its version\n", one->name);
     return false;
   }
   one->calls.version = 1000 * major + 10 * minor;
@@ -334,14 +334,15 @@ static bool is_whole(const candidate *one) {
 static rowscan_status fail_unfound(const rs_nvrtc *nvrtc) {
   rs_text message = {0};
   if (nvrtc->asked)
-    rs_text_add(&message, "no NVRTC: %s names %s", nvrtc->asked_by, nvrtc->asked);
+    rs_text_add(&message, "NVRTC was not found: %s names %s", nvrtc->asked_by, nvrtc->asked);
   else
-    rs_text_add(&message, "no NVRTC: it is part of the CUDA toolkit, and of the wheel nvidia-cuda-nvrtc; ROWSCAN_NVRTC "
-                          "may name its file");
+    rs_text_add(&message, "NVRTC was not found: install the CUDA toolkit or the wheel nvidia-cuda-nvrtc, or set "
+                          "ROWSCAN_NVRTC to its file");
   rs_text_add(&message, "; tried:\n%s", nvrtc->tried.data ? nvrtc->tried.data : "");
   for (int i = 0; i < nvrtc->places.count; i++)
-    rs_text_add(&message, "%s  %s\n", i ? "" : "after looking for the file in:\n", nvrtc->places.place[i].dir);
-  rowscan_status status = rs_fail_lines(ROWSCAN_NO_COMPILER, "%s", message.failed ? "no NVRTC" : message.data);
+    rs_text_add(&message, "%s  %s\n", i ? "" : "directories searched:\n", nvrtc->places.place[i].dir);
+  rowscan_status status =
+      rs_fail_lines(ROWSCAN_NO_COMPILER, "%s", message.failed ? "NVRTC was not found" : message.data);
   rs_text_free(&message);
   return status;
 }
@@ -431,10 +432,10 @@ void rs_nvrtc_leave(void) {
 }
 
 static rowscan_status check_whole(void) {
-  return torn
-             ? rs_fail(ROWSCAN_NO_COMPILER, "no NVRTC: this process was forked while its parent compiled a kernel, and "
-                                            "locks of NVRTC were held; fork before, or start another program (exec)")
-             : ROWSCAN_OK;
+  return torn ? rs_fail(ROWSCAN_NO_COMPILER,
+                        "NVRTC cannot be used: this process was forked while its parent compiled a kernel and held "
+                        "locks of NVRTC; fork before it compiles, or start another program (exec)")
+              : ROWSCAN_OK;
 }
 
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
@@ -536,7 +537,7 @@ static rowscan_status copy_archs(int *archs, int *count, const int *all, int kno
     first++;
   int served = known - first;
   if (served > *count)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "argument 'count': room for %d architectures, and there are %d", *count,
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "argument 'count': %d is less than the number of architectures, %d", *count,
                    served);
   memcpy(archs, all + first, (size_t)served * sizeof *archs);
   *count = served;

@@ -235,6 +235,6 @@ bool rs_trusts(const char *path, rs_text *why) {
       return false;
   if (is_at_last(&at))
     return true;
-  rs_text_add(why, "%s has a name that is too long", path);
+  rs_text_add(why, "%s has a component that is too long", path);
   return false;
 }

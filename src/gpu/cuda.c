@@ -45,7 +45,7 @@ static rowscan_status load_driver(rs_cuda *cuda) {
     rs_library_ask(library, later_symbols, sizeof later_symbols / sizeof *later_symbols, cuda);
     status = initialise(cuda);
   } else
-    status = rs_fail_lines(ROWSCAN_NO_DRIVER, "no CUDA driver; tried:\n%s",
+    status = rs_fail_lines(ROWSCAN_NO_DRIVER, "the CUDA driver was not found; tried:\n%s",
                            tried.failed ? "  (out of memory)\n" : tried.data);
   rs_text_free(&tried);
   return status;
@@ -64,10 +64,11 @@ static void watch_forks(void) {
 }
 
 static rowscan_status refuse_inherited(void) {
-  return rs_fail(ROWSCAN_NO_DRIVER,
-                 "the CUDA driver (%s) can't be used in a child (fork) of a process that used it; "
-                 "fork before, or start another program (exec)",
-                 name);
+  return rs_fail(
+      ROWSCAN_NO_DRIVER,
+      "the CUDA driver (%s) cannot be used in a forked child of a process that used it; fork before the first use, or "
+      "start another program (exec)",
+      name);
 }
 
 /* A failure is not remembered: a later call tries again, and tells its own thread what happened. */

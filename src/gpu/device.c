@@ -58,8 +58,8 @@ static rowscan_status device_handle(const rs_cuda **cuda, int ordinal, CUdevice 
   if (status)
     return status;
   if (ordinal < 0 || ordinal >= count)
-    return rs_fail(ROWSCAN_NO_DEVICE, "field 'device': %d; there %s %d GPU%s", ordinal, count == 1 ? "is" : "are",
-                   count, count == 1 ? "" : "s");
+    return rs_fail(ROWSCAN_NO_DEVICE, "field 'device': %d is not the number of a GPU; there %s %d GPU%s", ordinal,
+                   count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
   CUresult result = (*cuda)->cuDeviceGet(handle, ordinal);
   return result ? rs_cuda_failed(*cuda, result, "cuDeviceGet") : ROWSCAN_OK;
 }
@@ -150,10 +150,10 @@ static rowscan_status describe_device(rs_device *device) {
   device->peak_gbs = peak_gbs(cuda, device->handle);
   if (device->arch < 10 || device->multiprocessors < 1)
     return rs_fail(ROWSCAN_CUDA_FAILED,
-                   "cuDeviceGetAttribute: GPU %d says compute capability %d.%d, %d multiprocessors", device->ordinal,
+                   "cuDeviceGetAttribute: GPU %d reports compute capability %d.%d, %d multiprocessors", device->ordinal,
                    device->arch / 10, device->arch % 10, device->multiprocessors);
   if (device->arch < RS_OLDEST_ARCH)
-    return rs_fail(ROWSCAN_UNSUPPORTED, "GPU %d is sm_%d, older than sm_%d, the oldest that kernels are made for",
+    return rs_fail(ROWSCAN_UNSUPPORTED, "GPU %d is sm_%d, older than sm_%d, the oldest supported architecture",
                    device->ordinal, device->arch, RS_OLDEST_ARCH);
   return ROWSCAN_OK;
 }
@@ -177,7 +177,7 @@ static rowscan_status open_stream(rs_device *device) {
   if (result)
     device->memory.stream = NULL;
   rs_device_leave(device, pushed);
-  return result ? rs_cuda_failed(device->cuda, result, "cuStreamCreate of a context") : ROWSCAN_OK;
+  return result ? rs_cuda_failed(device->cuda, result, "cuStreamCreate for a context") : ROWSCAN_OK;
 }
 
 static rowscan_status bind_context(rs_device *device, const rowscan_options *options) {

@@ -82,8 +82,8 @@ static rowscan_status check_tiles(const launching *run, int64_t length, int64_t 
   int most = run->shape->tiles;
   return tiles <= most ? ROWSCAN_OK
                        : rs_fail(ROWSCAN_UNSUPPORTED,
-                                 "args: field 'length': %lld: kernel %s for any length takes %d tiles of a "
-                                 "row, and these have %lld",
+                                 "args: field 'length': %lld: kernel %s for any length supports %d tiles per row, and "
+                                 "these rows have %lld",
                                  (long long)length, rs_kernel_name(run->kernel), most, (long long)tiles);
 }
 
@@ -128,7 +128,8 @@ static rowscan_status launch_all(launching *run, const work *all, bool fresh) {
 
 static rowscan_status check_workspace(const void *workspace, size_t bytes, size_t needed) {
   if (bytes < needed)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'workspace_bytes': %zu; this run needs %zu", bytes, needed);
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'workspace_bytes': %zu, but this run requires %zu", bytes,
+                   needed);
   if ((uintptr_t)workspace % 8)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'workspace': %p is not a multiple of 8", workspace);
   return ROWSCAN_OK;

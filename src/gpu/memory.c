@@ -24,11 +24,11 @@ static rowscan_status take_from_caller(const rs_device_memory *from, size_t byte
                                        CUdeviceptr *memory) {
   void *given = from->allocate(from->user, bytes, from->stream);
   if (!given)
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "options: field 'allocate': it gave NULL for %zu bytes, %s", bytes, what);
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "options: field 'allocate': it returned NULL for %zu bytes, %s", bytes, what);
   if ((uintptr_t)given % RS_MEMORY_ALIGNMENT) {
     from->release(from->user, given, bytes, from->stream);
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'allocate': it gave %p, which is not a multiple of %d", given,
-                   RS_MEMORY_ALIGNMENT);
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'allocate': it returned %p, which is not a multiple of %d",
+                   given, RS_MEMORY_ALIGNMENT);
   }
   *memory = (CUdeviceptr)(uintptr_t)given;
   return ROWSCAN_OK;

@@ -103,7 +103,7 @@ static rowscan_status tell_missing(const rs_modules *all, rs_kernel kernel) {
   rs_text line = {0};
   rs_spec_line(all->spec, &line);
   rs_fail_more(ROWSCAN_NOT_CACHED, ", kernel %s: %s", rs_kernel_name(kernel),
-               line.failed ? "out of memory to say what" : line.data);
+               line.failed ? "(out of memory)" : line.data);
   rs_text_free(&line);
   return ROWSCAN_NOT_CACHED;
 }
@@ -234,8 +234,8 @@ static rowscan_status remember(const rs_modules *all, const rs_module *module, r
   if (key_of(all, module, &key)) {
     rs_rejects_add(&all->gpu->rejects, key.data, status);
     rs_log_write(all->gpu->log, ROWSCAN_LOG_WARNING,
-                 "sm_%d: the driver rejects a kernel that was compiled just now, which is not tried again: %s: %s",
-                 all->arch, module->words.data, rowscan_last_error());
+                 "sm_%d: the driver rejected a kernel that was just compiled; it is not tried again: %s: %s", all->arch,
+                 module->words.data, rowscan_last_error());
   }
   rs_text_free(&key);
   return status;
@@ -250,7 +250,7 @@ static rowscan_status recall(const rs_modules *all, const rs_module *module) {
   rs_text_free(&key);
   if (status)
     rs_log_write(all->gpu->log, ROWSCAN_LOG_DEBUG,
-                 "sm_%d: not tried again, for the driver rejected it though it was compiled anew: %s", all->arch,
+                 "sm_%d: not tried again: the driver rejected it right after it was compiled: %s", all->arch,
                  module->words.data);
   return status;
 }
@@ -370,7 +370,7 @@ static rowscan_status find_built(rs_modules *all, rs_kernel kernel) {
   if (found)
     return ROWSCAN_OK;
   rs_builder_where(all->gpu->builder, &where);
-  rs_fail(ROWSCAN_NOT_CACHED, "not in %s: sm_%d", where.failed ? "the cache" : where.data, all->arch);
+  rs_fail(ROWSCAN_NOT_CACHED, "the kernel is not in %s: sm_%d", where.failed ? "the cache" : where.data, all->arch);
   rs_text_free(&where);
   return tell_missing(all, kernel);
 }

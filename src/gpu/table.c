@@ -264,7 +264,7 @@ static rowscan_status record(rs_table *table, const rs_cuda *cuda, rs_table_node
   if (!result)
     return ROWSCAN_OK;
   settle(table, node);
-  return rs_cuda_failed(cuda, result, "an event after a run");
+  return rs_cuda_failed(cuda, result, "recording an event after a run");
 }
 
 static rowscan_status run_guest(rs_table *table, rs_table_node *node, const rs_rows *rows, void *workspace,

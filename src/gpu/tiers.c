@@ -112,10 +112,10 @@ static void make_wanted(rs_tiers *tiers, const rs_wanted *wanted) {
   atomic_fetch_add(status ? &tiers->failed : &tiers->made, 1);
   atomic_fetch_add(&tiers->made_us, (int64_t)(1e3 * milliseconds));
   if (status)
-    rs_log_write(tiers->gpu->log, ROWSCAN_LOG_WARNING, "sm_%d: kernel %s could not be made in the background: %s",
+    rs_log_write(tiers->gpu->log, ROWSCAN_LOG_WARNING, "sm_%d: kernel %s could not be prepared in the background: %s",
                  program->arch, rs_kernel_name(wanted->kernel), rowscan_last_error());
   else
-    rs_log_write(tiers->gpu->log, ROWSCAN_LOG_DEBUG, "sm_%d: kernel %s made in the background in %.2f ms",
+    rs_log_write(tiers->gpu->log, ROWSCAN_LOG_DEBUG, "sm_%d: kernel %s prepared in the background in %.2f ms",
                  program->arch, rs_kernel_name(wanted->kernel), milliseconds);
 }
 

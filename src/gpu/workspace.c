@@ -32,8 +32,8 @@ static rowscan_status furnish(const rs_workspaces *all, size_t bytes, CUdevicept
   double start = rs_now_ms();
   rowscan_status status = rs_device_memory_take(all->source, bytes, "a plan's workspace", memory);
   if (!status)
-    rs_log_write(all->log, ROWSCAN_LOG_DEBUG, "scratch memory made ready in %.2f ms: %zu bytes", rs_now_ms() - start,
-                 bytes);
+    rs_log_write(all->log, ROWSCAN_LOG_DEBUG, "scratch memory allocated and cleared in %.2f ms: %zu bytes",
+                 rs_now_ms() - start, bytes);
   return status;
 }
 
@@ -339,9 +339,9 @@ static rowscan_status new_captured(rs_workspaces *all, size_t bytes, rs_captured
   size_t room = align(bytes);
   if (!has_room(all, room))
     return rs_fail(ROWSCAN_OUT_OF_MEMORY,
-                   "args: field 'workspace': NULL, and of what the plan has for captured graphs %zu bytes are left, "
-                   "for at most %d of their streams at a time; this run needs %zu",
-                   all->captured_left, RS_MOST_CAPTURED, bytes);
+                   "args: field 'workspace': NULL, but this run requires %zu bytes: the plan has %zu bytes left for "
+                   "captured graphs, for at most %d of their streams at a time; pass a workspace",
+                   bytes, all->captured_left, RS_MOST_CAPTURED);
   rs_captured *piece = calloc(1, sizeof *piece);
   if (!piece)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the workspace of a captured graph");
@@ -369,12 +369,12 @@ static rowscan_status tie(const rs_cuda *cuda, CUstream stream, rs_captured *pie
     result = cuda->cuUserObjectCreate(&object, piece, leave_captured, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
   if (result) {
     atomic_store(&piece->state, LEFT);
-    return rs_cuda_failed(cuda, result, "tying its workspace to a captured graph");
+    return rs_cuda_failed(cuda, result, "attaching a workspace to a captured graph");
   }
   result = cuda->cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
   if (!result)
     return ROWSCAN_OK;
-  rowscan_status failed = rs_cuda_failed(cuda, result, "tying its workspace to a captured graph");
+  rowscan_status failed = rs_cuda_failed(cuda, result, "attaching a workspace to a captured graph");
   cuda->cuUserObjectRelease(object, 1); /* whose destructor leaves the piece */
   return failed;
 }

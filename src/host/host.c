@@ -505,7 +505,7 @@ rowscan_status rs_host_open(rs_host **host, int threads) {
   if (!h || !pool) {
     free(h);
     rs_pool_close(pool);
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "options: field 'threads': no memory for %d", threads);
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "options: field 'threads': out of memory for %d threads", threads);
   }
   int64_t cache = rs_last_cache_bytes();
   *h = (rs_host){.pool = pool, .cache_bytes = (cache ? cache : LAST_CACHE) / CACHE_SHARE};

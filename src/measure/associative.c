@@ -112,17 +112,17 @@ static void add_number(const trial *t, number n, rs_text *text) {
     rs_text_add(text, "%llu", (unsigned long long)n.u64);
 }
 
-/* "Average of f32 is not associative: of x = 1, y = 2, z = 3 (x o y) o z is 2.25, but x o (y o z) is 1.75". */
+/* "Average of f32 is not associative: for x = 1, y = 2, z = 3, (x o y) o z is 2.25, but x o (y o z) is 1.75". */
 static void tell(const trial *t, int64_t row, const char *name, bool neutral, rs_text *text) {
   static const char *const names[] = {"x = ", ", y = ", ", z = "};
   int64_t last = neutral ? SHORT - 1 : 0;
-  rs_text_add(text, "%s of %s %s: of ", name, rowscan_type_name(t->in->type),
-              neutral ? "is not associative" : "has a neutral element e that is none");
+  rs_text_add(text, "%s of %s %s: for ", name, rowscan_type_name(t->in->type),
+              neutral ? "is not associative" : "has a neutral element e that changes x");
   for (int64_t i = 0; i <= last; i++) {
     rs_text_add(text, "%s", names[i]);
     add_number(t, read_number(t, t->x, row * SHORT + i), text);
   }
-  rs_text_add(text, neutral ? " (x o y) o z is " : " e o x is ");
+  rs_text_add(text, neutral ? ", (x o y) o z is " : ", e o x is ");
   add_number(t, neutral ? read_number(t, t->left, row * SHORT + last) : read_number(t, t->right, row * LONG + 1), text);
   rs_text_add(text, neutral ? ", but x o (y o z) is " : ", not ");
   add_number(t, neutral ? read_number(t, t->right, row * LONG + last + 1) : read_number(t, t->left, row * SHORT), text);

@@ -218,7 +218,7 @@ static rowscan_status time_all(measuring *job, int repeat, rs_timing *timing) {
     repeat = choose_repeat(milliseconds);
   double *times = calloc(TASKS * (size_t)repeat, sizeof *times);
   if (!times)
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "field 'repeat': %d: out of memory for their times", repeat);
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "field 'repeat': out of memory for the times of %d runs", repeat);
   for (int i = 0; i < TASKS; i++)
     job->task[i].times = times + (size_t)i * (size_t)repeat;
   status = interleave(job, repeat);
@@ -441,11 +441,10 @@ static rowscan_status measure_rivals(rivals *all, const char *choice, int repeat
 
 static rowscan_status check_contest(const rowscan_context *context, const rowscan_spec *spec) {
   if (!context->gpu.device.arch)
-    return rs_fail(ROWSCAN_NO_DEVICE, "kernels are compared on a GPU, and this context has the host engine");
+    return rs_fail(ROWSCAN_NO_DEVICE, "comparing kernels requires a GPU, but this context runs on the CPU");
   return spec->length > 0 ? ROWSCAN_OK
                           : rs_fail(ROWSCAN_BAD_ARGUMENT,
-                                    "spec: field 'length': %lld: kernels are compared for one "
-                                    "length of 1 or more",
+                                    "spec: field 'length': %lld, but comparing kernels requires a length of 1 or more",
                                     (long long)spec->length);
 }
 

@@ -81,7 +81,7 @@ int64_t rs_meter_cache_bytes(const rs_meter *meter) {
 static rowscan_status alloc_on_host(void **memory, size_t bytes) {
   enum { HUGE_PAGE = 2 << 20, LINE = 256 };
   if (posix_memalign(memory, bytes < HUGE_PAGE ? LINE : HUGE_PAGE, bytes))
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for %zu bytes to measure on", bytes);
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the %zu bytes of a measurement", bytes);
   if (bytes >= HUGE_PAGE)
     madvise(*memory, bytes, MADV_HUGEPAGE); /* advice: what it returns tells nothing that could be done */
   return ROWSCAN_OK;
@@ -94,7 +94,7 @@ rowscan_status rs_meter_alloc(rs_meter *meter, void **memory, size_t bytes) {
   CUresult result = cuda_of(meter)->cuMemAlloc_v2(&pointer, bytes);
   if (!result)
     *memory = (void *)(uintptr_t)pointer;
-  return check_call(meter, result, "cuMemAlloc of memory to measure on");
+  return check_call(meter, result, "cuMemAlloc for a measurement");
 }
 
 void rs_meter_free(rs_meter *meter, void *memory) {

@@ -74,7 +74,7 @@ static bool may_fit(const rowscan_spec *spec, const rowscan_args *args) {
 }
 
 static rowscan_status too_large(const rs_sets *sets) {
-  return rs_fail(ROWSCAN_OUT_OF_MEMORY, "so many rows of %lld elements to measure on fit no memory",
+  return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the rows of %lld elements of a measurement",
                  (long long)sets->spec->length);
 }
 
@@ -102,7 +102,7 @@ static rowscan_status make_rows(rs_sets *sets, const rowscan_args *args) {
   if (status)
     return status;
   if (!rows->count)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'rows': 0; there is nothing to measure");
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'rows': 0, but a measurement requires a row");
   for (int a = 0; a < RS_ALL_ARRAYS; a++)
     if (rs_sets_have(sets, a) && !rs_span_of(&sets->span[a], rows, &rows->array[a], sets->spec->length))
       return too_large(sets);

@@ -89,7 +89,7 @@ static rowscan_status make_excerpt(const rs_sets *sets, excerpt *piece) {
   piece->rows.count = piece->slices * inner;
   for (int a = 0; a < RS_ALL_ARRAYS; a++)
     if (rs_sets_have(sets, a) && !make_image(piece, a))
-      return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory to check %lld elements", (long long)piece->elements);
+      return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a check of %lld elements", (long long)piece->elements);
   return ROWSCAN_OK;
 }
 
@@ -204,7 +204,7 @@ static rowscan_status read_line(const rs_sets *sets, line *to, const char *from,
   *to = (line){.step = step, .low = step < 0 ? (words - 1) * step : 0, .count = (words - 1) * rs_distance(step) + 1};
   to->data = malloc((size_t)to->count * (size_t)bytes);
   if (!to->data)
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory to check a copy");
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a check of a copy");
   return rs_meter_read(sets->meter, to->data, from + to->low * bytes, (size_t)to->count * (size_t)bytes);
 }
 
@@ -229,7 +229,7 @@ static rowscan_status check_piece(const rs_sets *sets, const rs_box *box, const 
   if (!status)
     status = read_line(sets, &to, out, words, axis[2].out, box->bytes);
   if (!status && !same_words(&from, &to, words, box->bytes))
-    status = rs_fail(ROWSCAN_CUDA_FAILED, "the copy kernel that scans are measured against is wrong");
+    status = rs_fail(ROWSCAN_CUDA_FAILED, "the copy kernel that scans are compared with returns wrong results");
   free(from.data);
   free(to.data);
   return status;

@@ -42,9 +42,11 @@ rowscan_status rowscan_open(rowscan_context **context, const rowscan_options *op
     return status;
   options = &complete;
   if ((unsigned)options->engine > ROWSCAN_ENGINE_HOST)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'engine': %d is no engine", (int)options->engine);
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'engine': %d is not between 0 and %d", (int)options->engine,
+                   (int)ROWSCAN_ENGINE_HOST);
   if ((unsigned)options->compile > ROWSCAN_COMPILE_NEVER)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'compile': %d is none of its values", (int)options->compile);
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'compile': %d is not between 0 and %d", (int)options->compile,
+                   (int)ROWSCAN_COMPILE_NEVER);
   if (options->device < 0)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'device': %d is negative", options->device);
   if (options->threads < 0)
@@ -143,9 +145,11 @@ rowscan_status rowscan_plan_compile(rowscan_plan **plan, rowscan_context *contex
 }
 
 static rowscan_status check_runnable(const rowscan_plan *plan) {
-  return rs_plan_runs(plan) ? ROWSCAN_OK
-                            : rs_fail(ROWSCAN_UNSUPPORTED, "a plan of rowscan_plan_compile, for sm_%d, can't be run",
-                                      plan->program.arch);
+  return rs_plan_runs(plan)
+             ? ROWSCAN_OK
+             : rs_fail(ROWSCAN_UNSUPPORTED,
+                       "a plan from rowscan_plan_compile, for sm_%d, cannot be run; use rowscan_plan_create",
+                       plan->program.arch);
 }
 
 /* Those of another size are copied, since a run must not wait for that. */
@@ -198,7 +202,7 @@ rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_
   const rs_geometry *geometry = &plan->program.kernels.geometry;
   int count = plan->program.arch ? rs_geometry_kernels(geometry) : 0;
   if (index < 0 || index >= count)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d; the plan has %d", index, count);
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d, but the plan has %d modules", index, count);
   rs_kernel kernel = rs_geometry_kernel(geometry, index);
   const rs_module *module = &plan->program.modules.of[kernel];
   const rs_binary *binary;
@@ -262,7 +266,7 @@ rowscan_status rowscan_source(const rowscan_spec *spec, const char *arch, int mo
   rs_tune_device(&geometry, &complete, number, 0); /* a plan for the architecture, not for a device */
   int count = rs_geometry_kernels(&geometry);
   if (module < 0 || module >= count)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d; the spec has %d", module, count);
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'module': %d, but the spec has %d modules", module, count);
   rs_text text = {0};
   rs_emit(&complete, &geometry, rs_geometry_kernel(&geometry, module), &text);
   return give_text(&text, "a source", source);

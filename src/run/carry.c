@@ -288,7 +288,7 @@ static rowscan_status check_same(const rowscan_carry *carry, const rowscan_probl
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "chunk: field 'shape': element %d, %lld, but the first chunk's is %lld", d,
                      (long long)problem->shape[d], (long long)carry->shape[d]);
   if (problem->init.data && problem->init.data != form->init.data)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "chunk: field 'init': %p; only the first chunk has initial values",
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "chunk: field 'init': %p, but only the first chunk accepts initial values",
                    problem->init.data);
   return ROWSCAN_OK;
 }
@@ -296,13 +296,14 @@ static rowscan_status check_same(const rowscan_carry *carry, const rowscan_probl
 /* What the first chunk fixes, its initial values included. */
 static rowscan_status begin_carry(rowscan_carry *carry, const chunk *all, const rowscan_spec *spec, int64_t rows) {
   if (rs_spec_has_further(spec))
-    return rs_fail(ROWSCAN_UNSUPPORTED, "chunk: a carry has no further arrays, and this scan of %s has some",
+    return rs_fail(ROWSCAN_UNSUPPORTED, "chunk: a carry does not support further arrays, which this scan of %s has",
                    rowscan_op_name(spec->op));
   if (!rs_spec_keeps_totals(spec)) /* totals are kept as one */
     return rs_spec_has_segments(spec)
-               ? rs_fail(ROWSCAN_UNSUPPORTED, "chunk: field 'mask_mode': a carry has no segments, but this is %s",
+               ? rs_fail(ROWSCAN_UNSUPPORTED, "chunk: field 'mask_mode': %s, but a carry does not support segments",
                          rs_mask_mode_values.words[spec->mask_mode])
-               : rs_fail(ROWSCAN_UNSUPPORTED, "chunk: field 'op': a carry has no %s", rowscan_op_name(spec->op));
+               : rs_fail(ROWSCAN_UNSUPPORTED, "chunk: field 'op': a carry does not support %s",
+                         rowscan_op_name(spec->op));
   carry->form = all->problem;
   memcpy(carry->shape, all->problem.shape, (size_t)all->problem.rank * sizeof *carry->shape);
   carry->shape[all->problem.dim] = 1;
@@ -346,7 +347,7 @@ static rowscan_status record(rowscan_carry *carry, struct CUstream_st *stream) {
   CUresult result = carry->done ? CUDA_SUCCESS : cuda->cuEventCreate(&carry->done, CU_EVENT_DISABLE_TIMING);
   if (!result)
     result = cuda->cuEventRecord(carry->done, stream);
-  return result ? rs_cuda_failed(cuda, result, "an event after a chunk") : ROWSCAN_OK;
+  return result ? rs_cuda_failed(cuda, result, "recording an event after a chunk") : ROWSCAN_OK;
 }
 
 static rowscan_status on_device(rowscan_carry *carry, const chunk *all, const rowscan_spec *spec, int64_t rows) {
@@ -376,7 +377,8 @@ static rowscan_status check_capture(const rowscan_carry *carry, struct CUstream_
     return rs_cuda_failed(cuda, result, "cuStreamGetCaptureInfo");
   return captured == CU_STREAM_CAPTURE_STATUS_NONE
              ? ROWSCAN_OK
-             : rs_fail(ROWSCAN_UNSUPPORTED, "a carry can't be captured: each of its chunks is another piece of work");
+             : rs_fail(ROWSCAN_UNSUPPORTED,
+                       "a carry cannot be captured in a graph: each of its chunks does different work");
 }
 
 rowscan_status rowscan_carry_scan(rowscan_carry *carry, const rowscan_problem *given, struct CUstream_st *stream) {
@@ -400,11 +402,12 @@ rowscan_status rowscan_carry_scan(rowscan_carry *carry, const rowscan_problem *g
   rs_problem_strides(all.out, problem->output.strides, problem, all.outputs);
   rs_problem_strides(all.mask, problem->mask.strides, problem, all.length);
   if (carry->broken)
-    status = rs_fail(ROWSCAN_BAD_ARGUMENT, "carry: an earlier chunk failed: reset it, and begin anew");
+    status =
+        rs_fail(ROWSCAN_BAD_ARGUMENT, "carry: an earlier chunk failed; reset the carry and start with the first chunk");
   if (!status && carry->begun)
     status = check_same(carry, problem, &spec);
   if (!status && all.length > (INT64_C(1) << 56) - carry->count)
-    status = rs_fail(ROWSCAN_BAD_ARGUMENT, "chunk: field 'shape': %lld elements after %lld are over 2^56",
+    status = rs_fail(ROWSCAN_BAD_ARGUMENT, "chunk: field 'shape': %lld elements after %lld exceed 2^56",
                      (long long)all.length, (long long)carry->count);
   if (!status)
     status = check_capture(carry, stream);

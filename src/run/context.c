@@ -70,7 +70,7 @@ static int tuned_for(const rowscan_context *context) {
     return 0;
   if (!rs_arch_read(value, &arch) && arch >= RS_OLDEST_ARCH)
     return arch;
-  rs_log_tell(&context->log, "ROWSCAN_TUNE: '%s' is no architecture from sm_%d on", value, RS_OLDEST_ARCH);
+  rs_log_tell(&context->log, "ROWSCAN_TUNE: '%s' is not an architecture of sm_%d or later", value, RS_OLDEST_ARCH);
   return 0;
 }
 
@@ -134,12 +134,12 @@ static bool may_overlap(const rowscan_context *context) {
 static rowscan_status fall_to_host(rowscan_context *context, rowscan_log_level level) {
   context->why = strdup(rowscan_last_error());
   if (!context->why)
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for why the host serves");
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the reason why scans run on the CPU");
   context->driver = context->gpu.device.cuda;
   release_gpu(context);
   context->gpu.device = (rs_device){0};
   context->engine = ROWSCAN_ENGINE_HOST;
-  rs_log_write(&context->log, level, "engine auto: the host serves, because: %s", context->why);
+  rs_log_write(&context->log, level, "engine auto: scans run on the CPU, because: %s", context->why);
   return ROWSCAN_OK;
 }
 
@@ -210,11 +210,10 @@ static rowscan_status check_kernels(rowscan_context *context) {
   int arch = context->gpu.device.arch;
   if (*rs_nvrtc_path(rs_builder_nvrtc(builder)) || has_kernels(store, arch))
     return ROWSCAN_OK;
-  return rs_fail(
-      ROWSCAN_NO_COMPILER,
-      "GPU %d is sm_%d, there is no NVRTC to compile its kernels, and neither the cache (%s) nor a pack has any%s",
-      context->gpu.device.ordinal, arch, *rs_store_path(store) ? rs_store_path(store) : rs_store_why(store),
-      rs_store_unused(store));
+  return rs_fail(ROWSCAN_NO_COMPILER,
+                 "GPU %d is sm_%d: NVRTC was not found, and neither the cache (%s) nor a pack has kernels for it%s",
+                 context->gpu.device.ordinal, arch, *rs_store_path(store) ? rs_store_path(store) : rs_store_why(store),
+                 rs_store_unused(store));
 }
 
 rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *options, rs_nvrtc *nvrtc) {
@@ -253,19 +252,19 @@ rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *opt
 static rowscan_status refuse(const rowscan_context *context, const char *field, const void *pointer, const char *what) {
   bool fell = context->why != NULL;
   return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p%s%s%s", field, pointer, what,
-                 fell ? "; engine auto chose the host, because: " : "", fell ? context->why : "");
+                 fell ? "; engine auto chose the CPU, because: " : "", fell ? context->why : "");
 }
 
 rowscan_status rs_context_check_host(const rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows,
                                      const void *stream) {
   const rs_cuda *driver = context->driver ? context->driver : context->gpu.device.cuda;
   if (stream)
-    return refuse(context, "stream", stream, ", but the context works on the host, where there are no streams");
+    return refuse(context, "stream", stream, ", but this context runs on the CPU, which has no streams");
   for (int a = 0; a < RS_ALL_ARRAYS && driver; a++) {
     const void *data = a < rs_arrays(rows) ? rows->array[a].data : NULL;
     if (data && rs_device_alone(driver, data))
       return refuse(context, rs_array_name(spec, (rs_which)a), data,
-                    " is memory of a GPU, which the processor can't reach");
+                    " is memory of a GPU, which the CPU cannot access");
   }
   return ROWSCAN_OK;
 }

@@ -13,7 +13,8 @@ rowscan_status rs_arch_read(const char *arch, int *number) {
   bool digits = arch && !strncmp(arch, "sm_", 3) && arch[3] >= '1' && arch[3] <= '9';
   long read = digits ? strtol(arch + 3, &end, 10) : 0;
   if (!digits || *end || read < 10 || read > 9999)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'arch': \"%s\" is no architecture like sm_90", arch ? arch : "(NULL)");
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'arch': '%s' is not an architecture such as sm_90",
+                   arch ? arch : "(NULL)");
   *number = (int)read;
   return ROWSCAN_OK;
 }

@@ -75,7 +75,7 @@ static rowscan_status read_op_pair(fields *read, const char *pair, size_t length
     const char *const *words; /* NULL: a name */
     const char *expected;
   } known[] = {
-      {"op", read->name, sizeof read->name, NULL, "a letter or _, then letters, digits and _, 40 in all at most"},
+      {"op", read->name, sizeof read->name, NULL, "a letter or _, then letters, digits or _, at most 40 characters"},
       {"numbers", read->numbers, sizeof read->numbers, numbers_words, "1, 2, 3 or 4"},
       {"types", read->types, sizeof read->types, types_words, "any, floats or integers"},
       {"coefficient", read->coefficient, sizeof read->coefficient, coefficient_words, "0 or 1"},
@@ -87,25 +87,25 @@ static rowscan_status read_op_pair(fields *read, const char *pair, size_t length
   const char *sign = memchr(pair, '=', length);
   int shown = length < MOST_NAME ? (int)length : MOST_NAME, i = 0;
   if (!sign)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': '%.*s' in its first line is no field=value", shown,
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': '%.*s' in its first line is not field=value", shown,
                    pair);
   size_t name = (size_t)(sign - pair), bytes = length - name - 1;
   while (i < KNOWN && (strlen(known[i].name) != name || memcmp(known[i].name, pair, name) != 0))
     i++;
   if (i == KNOWN)
     return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                   "operator: field 'source': '%.*s' in its first line: there are op, numbers, types, coefficient, "
-                   "inputs, params and outputs",
+                   "operator: field 'source': '%.*s' in its first line is unknown; the fields are op, numbers, types, "
+                   "coefficient, inputs, params, outputs",
                    shown, pair);
   if (*known[i].value)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': '%s' stands twice in its first line",
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': '%s' is given twice in its first line",
                    known[i].name);
   bool fits = bytes < known[i].room;
   if (fits)
     memcpy(known[i].value, sign + 1, bytes);
   if (!fits || !(known[i].words ? find_word(known[i].value, known[i].words) >= 0 : is_name(known[i].value)))
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': '%.*s' in its first line: %s is %s", shown, pair,
-                   known[i].name, known[i].expected);
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': '%.*s' in its first line: %s must be %s", shown,
+                   pair, known[i].name, known[i].expected);
   return ROWSCAN_OK;
 }
 
@@ -113,7 +113,7 @@ static rowscan_status read_line(fields *read, const char *source) {
   size_t length = strcspn(source, "\n");
   if (strncmp(source, head, sizeof head - 1) != 0)
     return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                   "operator: field 'source': its first line, '%.*s', does not begin with '%s', as in '%s op=NAME "
+                   "operator: field 'source': its first line, '%.*s', does not begin with '%s'; write '%s op=NAME "
                    "numbers=1 types=any'",
                    length < MOST_NAME ? (int)length : MOST_NAME, source, head, head);
   rowscan_status status = ROWSCAN_OK;
@@ -128,13 +128,12 @@ static rowscan_status read_line(fields *read, const char *source) {
     status = rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': its first line has no op=NAME");
   if (!status && *read->inputs > '1' && *read->coefficient == '1')
     status = rs_fail(ROWSCAN_BAD_ARGUMENT,
-                     "operator: field 'source': its first line has coefficient=1 and inputs=%s; one of the inputs may "
-                     "be the coefficient",
+                     "operator: field 'source': its first line has both coefficient=1 and inputs=%s; make the "
+                     "coefficient one of the inputs",
                      read->inputs);
   if (!status && *read->params > '0' && strcmp(read->types, "floats") != 0)
     status = rs_fail(ROWSCAN_BAD_ARGUMENT,
-                     "operator: field 'source': its first line has params=%s, which are floats, and not types=floats",
-                     read->params);
+                     "operator: field 'source': params=%s in its first line requires types=floats", read->params);
   return status;
 }
 
@@ -214,19 +213,19 @@ static rowscan_status check_reads_nothing(const char *source) {
     const char *directive = strchr("#%?", *at) ? directive_at(at) : NULL;
     if (directive && *directive == '/')
       return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                     "operator: field 'source': line %d: a comment after '#', where a directive's name is expected",
+                     "operator: field 'source': line %d: a comment follows '#', where a directive's name must follow",
                      line);
     if (directive)
-      return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                     "operator: field 'source': line %d: '#%s', but a text reads no files; not even a comment may have "
-                     "this",
-                     line, directive);
+      return rs_fail(
+          ROWSCAN_BAD_ARGUMENT,
+          "operator: field 'source': line %d: '#%s' is rejected, even in a comment: an operator must not read files",
+          line, directive);
   }
   for (int i = 0; words[i]; i++)
     if (spells(source, words[i]))
       return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                     "operator: field 'source': '%s' is in it, or in parts that make it up, but a text asks for no "
-                     "files",
+                     "operator: field 'source': '%s' is rejected, whole or in parts that spell it: an operator must "
+                     "not look for files",
                      words[i]);
   return ROWSCAN_OK;
 }
@@ -249,12 +248,14 @@ static rowscan_status copy_functions(rs_op *op, const rowscan_operator *given) {
     if (lacks)
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field '%s': its '%s' is NULL", names[i], lacks);
     if ((op->coefficient || op->more || op->params) && !from[i]->begin)
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field '%s': its 'begin' is NULL, but there are %s", names[i],
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field '%s': its 'begin' is NULL, but the operator has %s",
+                     names[i],
                      op->coefficient ? "coefficients"
                      : op->more      ? "further inputs"
                                      : "parameters");
     if (op->second && !second[i])
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'second_%s': NULL, but there are two outputs", names[i]);
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'second_%s': NULL, but the operator has two outputs",
+                     names[i]);
     op->given[i] = (rs_op_on_host){*from[i], second[i]};
     if (!from[i]->identity)
       op->given[i].functions.identity = from[i]->neutral;
@@ -266,12 +267,12 @@ static rowscan_status copy_functions(rs_op *op, const rowscan_operator *given) {
 static rowscan_status find_same(const rs_op *made, int number, rowscan_op *op) {
   const rs_op *row = rs_op_of((rowscan_op)number);
   if (!row->source)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': op=%s: the library has an operator of this name",
+    return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                   "operator: field 'source': op=%s is the name of an operator of the library; choose another name",
                    made->name);
   bool same_text = !strcmp(row->source, made->source);
   if (!same_text || memcmp(row->given, made->given, sizeof row->given) != 0)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                   "operator: field 'source': op=%s: there is an operator of this name with other %s", made->name,
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "operator: field 'source': op=%s exists already, with other %s", made->name,
                    same_text ? "host functions" : "text");
   *op = (rowscan_op)number;
   return ROWSCAN_OK;
@@ -284,7 +285,7 @@ static rowscan_status enter(rs_op *op, rowscan_op *number, bool *made) {
     return find_same(op, there, number);
   int added = rs_op_add(op);
   if (added < 0)
-    return rs_fail(ROWSCAN_UNSUPPORTED, "operator: %s: the process has %d operators of its own, and no more are served",
+    return rs_fail(ROWSCAN_UNSUPPORTED, "operator: %s: the process has created %d operators, which is the limit",
                    op->name, RS_MOST_CREATED);
   *number = (rowscan_op)added;
   *made = true;

@@ -206,8 +206,8 @@ static bool share_bytes(const array *a, const array *b) {
 
 static rowscan_status tell(const array *a, const array *b, const char *unless) {
   return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                 "fields '%s' and '%s': the arrays overlap, one within 0x%llx .. 0x%llx, the other within 0x%llx .. "
-                 "0x%llx%s",
+                 "fields '%s' and '%s': the arrays overlap, the first within 0x%llx .. 0x%llx, the second within "
+                 "0x%llx .. 0x%llx%s",
                  a->field, b->field, (unsigned long long)a->range.low, (unsigned long long)a->range.high,
                  (unsigned long long)b->range.low, (unsigned long long)b->range.high, unless);
 }
@@ -215,8 +215,8 @@ static rowscan_status tell(const array *a, const array *b, const char *unless) {
 static rowscan_status tell_input(const array *output, const array *input) {
   return tell(output, input,
               output->data != input->data     ? ""
-              : output->bytes != input->bytes ? "; in place both need elements of one size"
-                                              : "; in place both need the same strides");
+              : output->bytes != input->bytes ? "; a scan in place requires elements of the same size"
+                                              : "; a scan in place requires the same strides");
 }
 
 /* ---- one array --------------------------------------------------------------------------------------------------- */
@@ -286,8 +286,7 @@ static rowscan_status check_itself(const array *a) {
   if (nested(&own) || !meets_itself(&own))
     return ROWSCAN_OK;
   return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                 "field '%s': its strides lead from two elements to one address; what is written may not overlap "
-                 "itself",
+                 "field '%s': its strides give two elements the same address; an output must not overlap itself",
                  a->field);
 }
 

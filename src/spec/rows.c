@@ -98,10 +98,14 @@ static void set_data(rs_rows *rows, const rowscan_spec *spec, int all, const voi
   }
 }
 
+static rowscan_status fail_null(const char *field) {
+  return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': NULL, but there are elements", field);
+}
+
 /* An address must be a multiple of its element's size; kernels and the host engine rely on it. */
 static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *spec, int all) {
   if (all >= RS_ARRAYS && rows->array[RS_INIT].data && rs_op_of(spec->op)->kind == RS_INDEX)
-    return rs_fail(ROWSCAN_UNSUPPORTED, "field 'init': %p, but %s has no initial values", rows->array[RS_INIT].data,
+    return rs_fail(ROWSCAN_UNSUPPORTED, "field 'init': %p, but %s accepts no initial values", rows->array[RS_INIT].data,
                    rowscan_op_name(spec->op));
   bool elements = rows->count > 0 && spec->length > 0, written = elements || (rows->count > 0 && rows->initial);
   for (int a = 0; a < all; a++) {
@@ -109,11 +113,10 @@ static rowscan_status check_pointers(const rs_rows *rows, const rowscan_spec *sp
     bool there = a == RS_MASK ? spec->mask_mode != ROWSCAN_MASK_NONE : a < RS_ARRAYS || further_type_of(spec, a);
     bool needed = a == RS_OUT ? written : elements && !is_end(a) && there;
     if (!array->data && needed && a == RS_MORE_IN && rs_op_of(spec->op)->coefficient)
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'more[0]': NULL, but %s with a mask wants its coefficients here",
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'more[0]': NULL, but %s with a mask reads its coefficients here",
                      rowscan_op_name(spec->op));
     if (!array->data && needed)
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': NULL, but there are elements",
-                     rs_array_name(spec, (rs_which)a));
+      return fail_null(rs_array_name(spec, (rs_which)a));
     if ((uintptr_t)array->data & (uintptr_t)(array->bytes - 1)) /* a power of two: no division, for each run asks */
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p is not aligned to an element of %s",
                      rs_array_name(spec, (rs_which)a), array->data, rowscan_type_name(type_of(spec, a)));
@@ -144,12 +147,12 @@ static rowscan_status set_further(rs_rows *rows, const rowscan_spec *spec, const
     return ROWSCAN_OK;
   for (int a = RS_ARRAYS; a < RS_ALL_ARRAYS; a++)
     if (data[a] && !further_type_of(spec, a))
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p, but this scan of %s has none", names[a], data[a],
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field '%s': %p, but this scan of %s has no such array", names[a], data[a],
                      rowscan_op_name(spec->op));
   for (int i = 0; i < RS_MOST_PARAMS; i++) {
     if (i >= numbers && params[i] != 0)
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'params': element %d, %g, but %s has %d of them", i, params[i],
-                     rowscan_op_name(spec->op), numbers);
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'params': element %d, %g, but %s has %d parameter%s", i, params[i],
+                     rowscan_op_name(spec->op), numbers, numbers == 1 ? "" : "s");
     if (rows->further)
       rows->params[i] = params[i];
   }
@@ -159,7 +162,7 @@ static rowscan_status set_further(rs_rows *rows, const rowscan_spec *spec, const
 /* A mask without a mode is an error likewise. */
 static rowscan_status check_no_mask(const void *mask) {
   return mask ? rs_fail(ROWSCAN_BAD_ARGUMENT,
-                        "field 'mask': %p, but mask_mode is none; it may be select, multiply, heads, tails or keys",
+                        "field 'mask': %p, but mask_mode is none; set it to select, multiply, heads, tails or keys",
                         mask)
               : ROWSCAN_OK;
 }
@@ -206,10 +209,10 @@ static inline rowscan_status check_strides(int which, char separator, const int6
   int64_t bytes = 0;
   for (int d = 0; strides && d < rank; d++)
     if (!add_reach(&bytes, strides[d], shape[d], (int64_t)rowscan_type_bytes(type_of(spec, which))))
-      return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                     "field '%s%cstrides': element %d, %lld: with %lld elements along it the array passes "
-                     "2^61 bytes",
-                     rs_array_name(spec, (rs_which)which), separator, d, (long long)strides[d], (long long)shape[d]);
+      return rs_fail(
+          ROWSCAN_BAD_ARGUMENT,
+          "field '%s%cstrides': element %d, %lld: with %lld elements at this stride, the array exceeds 2^61 bytes",
+          rs_array_name(spec, (rs_which)which), separator, d, (long long)strides[d], (long long)shape[d]);
   return ROWSCAN_OK;
 }
 
@@ -218,7 +221,7 @@ static rowscan_status check_number(const rs_rows *rows, const rowscan_spec *spec
   int64_t each = spec->length > 1 ? spec->length : 1;
   if (rs_product(rows->count, each) <= RS_MOST_ELEMENTS || !rs_rows_any(rows, rows->initial ? 1 : spec->length))
     return ROWSCAN_OK;
-  return rs_fail(ROWSCAN_BAD_ARGUMENT, "%s: %lld rows of %lld elements are more than 2^56 elements", field,
+  return rs_fail(ROWSCAN_BAD_ARGUMENT, "%s: %lld rows of %lld elements exceed 2^56 elements", field,
                  (long long)rows->count, (long long)spec->length);
 }
 
@@ -258,12 +261,13 @@ static rowscan_status set_shape(rs_rows *rows, const rowscan_spec *spec, const r
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'row_shape': element %d, %lld, is negative", d,
                      (long long)size);
     if (size && __builtin_mul_overflow(elements, size, &elements))
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field '%s': the product with the length, %lld, is over 2^63",
+      return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                     "args: field '%s': with the length %lld, the number of elements exceeds 2^63 - 1",
                      args->row_shape ? "row_shape" : "rows", (long long)spec->length);
     rows->count *= size;
   }
   if (args->row_shape && args->rows && args->rows != rows->count)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'rows': %lld, but row_shape has %lld", (long long)args->rows,
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "args: field 'rows': %lld, but row_shape has %lld rows", (long long)args->rows,
                    (long long)rows->count);
   return ROWSCAN_OK;
 }
@@ -369,11 +373,11 @@ static int scanned(const rowscan_problem *problem) {
 
 static rowscan_status check_problem(const rowscan_problem *problem) {
   if (problem->rank < 1 || problem->rank > RS_MAX_ROW_RANK + 1)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field 'rank': %d is not in 1 .. %d", problem->rank,
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field 'rank': %d is not between 1 and %d", problem->rank,
                    RS_MAX_ROW_RANK + 1);
   if (problem->dim < -problem->rank || problem->dim >= problem->rank)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field 'dim': %d is not in %d .. %d", problem->dim, -problem->rank,
-                   problem->rank - 1);
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field 'dim': %d is not between %d and %d", problem->dim,
+                   -problem->rank, problem->rank - 1);
   if (!problem->shape)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field 'shape': NULL");
   int64_t elements = 1;
@@ -383,13 +387,14 @@ static rowscan_status check_problem(const rowscan_problem *problem) {
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field 'shape': element %d, %lld, is negative", d, (long long)size);
     size += includes_initial(problem) && d == scanned(problem) && size < INT64_MAX;
     if (size && __builtin_mul_overflow(elements, size, &elements))
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field 'shape': the product is over 2^63");
+      return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                     "problem: field 'shape': element %d, %lld: the number of elements exceeds 2^63 - 1", d,
+                     (long long)problem->shape[d]);
   }
   if (includes_initial(problem) && problem->flags & ROWSCAN_EXCLUSIVE)
     return rs_fail(
         ROWSCAN_BAD_ARGUMENT,
-        "problem: field 'flags': 0x%x has ROWSCAN_INCLUDE_INITIAL and ROWSCAN_EXCLUSIVE, which contradict one "
-        "another",
+        "problem: field 'flags': 0x%x has ROWSCAN_INCLUDE_INITIAL and ROWSCAN_EXCLUSIVE, which exclude each other",
         problem->flags);
   return ROWSCAN_OK;
 }
@@ -416,8 +421,8 @@ static rowscan_status check_arrays(const rowscan_problem *problem) {
   int which = 0;
   while (!reserved[which][0] && !reserved[which][1])
     which++;
-  return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field '%s.reserved': not NULL, which rowscan %s knows nothing of",
-                 names[which], ROWSCAN_VERSION_STRING);
+  return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field '%s.reserved': not NULL; rowscan %s requires NULL", names[which],
+                 ROWSCAN_VERSION_STRING);
 }
 
 /* Of P(0) there is an element a row, also where the rows have none. */
@@ -457,9 +462,11 @@ static rowscan_status check_end_type(rs_which which, const void *data, rowscan_t
   rowscan_type kept = rs_kept_type(acc);
   if (!data || !type || type == kept)
     return ROWSCAN_OK;
+  if (rs_type_kind(type) == RS_NO_KIND)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field '%s.type': %d is not one of %s", names[which], (int)type,
+                   rs_type_values.expected);
   return rs_fail(ROWSCAN_BAD_ARGUMENT, "problem: field '%s.type': %s is not the accumulator's type, %s", names[which],
-                 rs_type_kind(type) == RS_NO_KIND ? "no element type" : rowscan_type_name(type),
-                 rowscan_type_name(kept));
+                 rowscan_type_name(type), rowscan_type_name(kept));
 }
 
 /* Strides of all arrays over the problem's dimensions. */
@@ -632,7 +639,7 @@ static rowscan_status check_reading(const reading *read, rowscan_spec *spec) {
   if (!status)
     status = check_no_mask(read->stray);
   if (!status && read->alone && !is_empty(problem) && spec->length && !problem->mask.data) /* as the caller has it */
-    status = rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'segments': NULL, but there are elements");
+    status = fail_null("segments");
   return status;
 }
 

@@ -71,18 +71,18 @@ rowscan_status rs_spec_check_length(const rowscan_spec *spec) {
   int64_t most = spec->out_type == ROWSCAN_I32 ? INT64_C(1) << 31 : (INT64_C(1) << 32) - 3;
   if (rs_op_of(spec->op)->kind != RS_INDEX || spec->length <= most)
     return ROWSCAN_OK;
-  return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'length': %lld, but %s numbers no more than %lld elements in %s",
-                 (long long)spec->length, rowscan_op_name(spec->op), (long long)most,
-                 rowscan_type_name(spec->out_type));
+  return rs_fail(
+      ROWSCAN_UNSUPPORTED, "spec: field 'length': %lld exceeds %lld, the most elements that %s can index in %s",
+      (long long)spec->length, (long long)most, rowscan_op_name(spec->op), rowscan_type_name(spec->out_type));
 }
 
 static rowscan_status complete_index(rowscan_spec *spec) {
   const char *op = rowscan_op_name(spec->op), *out = rowscan_type_name(spec->out_type);
   if (spec->out_type != ROWSCAN_I64 && spec->out_type != ROWSCAN_I32)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'out': %s makes indices, i64 or i32, not %s", op, out);
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'out': %s, but %s returns indices of type i64 or i32", out, op);
   if (spec->acc_type && spec->acc_type != spec->out_type)
-    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'acc': %s to %s has totals in %s, not in %s", op, out, out,
-                   rowscan_type_name(spec->acc_type));
+    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'acc': %s, but %s with indices of type %s accumulates in %s",
+                   rowscan_type_name(spec->acc_type), op, out, out);
   spec->acc_type = spec->out_type;
   return rs_spec_check_length(spec);
 }
@@ -91,7 +91,7 @@ static rowscan_status complete_index(rowscan_spec *spec) {
 static rowscan_status check_fixed(const rowscan_spec *spec) {
   if (!rs_is_fixed(spec->acc_type) || (spec->op == ROWSCAN_SUM && rs_type_kind(spec->in_type) == RS_FLOAT))
     return ROWSCAN_OK;
-  return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'acc': %s is of sums of floating elements, not of %s of %s",
+  return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'acc': %s requires a sum of floating elements, not %s of %s",
                  rowscan_type_name(spec->acc_type), rowscan_op_name(spec->op), rowscan_type_name(spec->in_type));
 }
 
@@ -109,19 +109,22 @@ static rowscan_status check_types(const rs_op *op, const rowscan_spec *spec) {
   const char *in = rowscan_type_name(spec->in_type), *out = rowscan_type_name(spec->out_type);
   bool of_floats = op->kind == RS_LOGARITHM || op->kind == RS_EXTENDED || op->kind == RS_ADVANTAGE;
   if (of_floats && rs_type_kind(spec->in_type) != RS_FLOAT)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'in': %s wants a floating type, not %s", op->name, in);
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'in': %s requires a floating type, not %s", op->name, in);
   if (op->kind == RS_BITS && rs_type_kind(spec->in_type) == RS_FLOAT)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'in': %s combines the bits of integers and bool, not of %s",
-                   op->name, in);
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'in': %s requires integers or bool, not %s", op->name, in);
   if (op->kind == RS_BITS && rs_type_kind(spec->out_type) == RS_FLOAT)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'out': %s makes integers and bool, not %s", op->name, out);
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'out': %s returns integers or bool, not %s", op->name, out);
   if (selects_or_combines_bits(op) && !holds(spec->out_type, spec->in_type))
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'out': %s of %s can't be written as %s", op->name, in, out);
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'out': %s cannot hold every result of %s over %s", out, op->name,
+                   in);
   if (spec->out_type == ROWSCAN_BOOL && !selects_or_combines_bits(op))
     return rs_fail(ROWSCAN_UNSUPPORTED,
-                   "spec: field 'out': bool can't hold a scan; choose an integer or floating type");
+                   "spec: field 'out': bool cannot hold the results of %s; choose an integer or floating type",
+                   op->name);
   if (rs_type_kind(spec->in_type) == RS_FLOAT && rs_type_kind(spec->out_type) != RS_FLOAT)
-    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'out': a scan of %s can't be %s; choose a floating type", in, out);
+    return rs_fail(ROWSCAN_UNSUPPORTED,
+                   "spec: field 'out': %s cannot hold the results of %s over %s; choose a floating type", out, op->name,
+                   in);
   return ROWSCAN_OK;
 }
 
@@ -143,8 +146,7 @@ static rowscan_status complete_types(rowscan_spec *spec) {
   if (!spec->in_type)
     spec->in_type = ROWSCAN_F32;
   if (spec->flags & ROWSCAN_TIES_FIRST && op->kind != RS_INDEX)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'ties_first': 1, but %s has no index; argmax and argmin have",
-                   op->name);
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'ties_first': 1 requires argmax or argmin, not %s", op->name);
   if (check_fixed(spec))
     return ROWSCAN_BAD_ARGUMENT;
   if (!spec->out_type)
@@ -158,8 +160,7 @@ static rowscan_status complete_types(rowscan_spec *spec) {
 static rowscan_status complete_coefficient(rowscan_spec *spec) {
   if (rs_spec_has_segments(spec))
     return rs_fail(ROWSCAN_UNSUPPORTED,
-                   "spec: field 'mask_mode': %s, but %s has coefficients in the place of flags; a segment_mode takes "
-                   "flags beside them",
+                   "spec: field 'mask_mode': %s, but %s uses the mask for its coefficients; set segment_mode instead",
                    rs_mask_mode_values.words[spec->mask_mode], rowscan_op_name(spec->op));
   if (!spec->mask_mode)
     spec->mask_mode = ROWSCAN_MASK_COEFFICIENT;
@@ -173,6 +174,14 @@ static bool multiplies(const rs_op *op) {
   return (op->kind == RS_ARITHMETIC || op->kind == RS_EXTENDED) && !op->coefficient;
 }
 
+/* Masks, flags and further inputs have one of three types. */
+static rowscan_status check_flag_type(rowscan_type type, rowscan_type in, const char *field) {
+  if (type == ROWSCAN_BOOL || type == ROWSCAN_U8 || type == in)
+    return ROWSCAN_OK;
+  return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field '%s': %s is not bool, u8 or the input's type, %s", field,
+                 rowscan_type_name(type), rowscan_type_name(in));
+}
+
 /* Of a mask of that mode, or of what tells segments; `field` is its name. */
 static rowscan_status complete_mask_type(const rowscan_spec *spec, rowscan_mask_mode mode, rowscan_type *type,
                                          const char *field) {
@@ -180,24 +189,23 @@ static rowscan_status complete_mask_type(const rowscan_spec *spec, rowscan_mask_
   if (!*type)
     *type = keys ? ROWSCAN_I32 : ROWSCAN_BOOL;
   if (keys && rs_type_kind(*type) == RS_FLOAT)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field '%s': keys are integers or bool, not %s", field,
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field '%s': keys must be integers or bool, not %s", field,
                    rowscan_type_name(*type));
-  if (!keys && *type != ROWSCAN_BOOL && *type != ROWSCAN_U8 && *type != spec->in_type)
-    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field '%s': %s is none of bool, u8 and the input's type, %s", field,
-                   rowscan_type_name(*type), rowscan_type_name(spec->in_type));
-  return ROWSCAN_OK;
+  return keys ? ROWSCAN_OK : check_flag_type(*type, spec->in_type, field);
 }
 
 static rowscan_status complete_mask(rowscan_spec *spec) {
   if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT && !rs_op_has_coefficient(spec->op))
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_mode': %s has no coefficient; linear_recurrence has",
+    return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                   "spec: field 'mask_mode': coefficient requires an operator with coefficients, such as "
+                   "linear_recurrence, not %s",
                    rowscan_op_name(spec->op));
   if (spec->mask_mode == ROWSCAN_MASK_MULTIPLY && !multiplies(rs_op_of(spec->op)))
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_mode': multiply has no meaning for %s; select has",
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_mode': %s rejects multiply; use select",
                    rowscan_op_name(spec->op));
   if (spec->mask_mode == ROWSCAN_MASK_NONE) {
     if (spec->mask_type)
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_type': %s, but there is no mask: its mode is none",
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'mask_type': %s, but there is no mask: mask_mode is none",
                      rowscan_type_name(spec->mask_type));
     return ROWSCAN_OK;
   }
@@ -205,18 +213,18 @@ static rowscan_status complete_mask(rowscan_spec *spec) {
 }
 
 static rowscan_status complete_more(rowscan_spec *spec, const rs_op *op) {
+  static const char *const names[RS_MOST_MORE] = {"more1", "more2", "more3", "more4"};
   int more = rs_spec_more(spec);
   for (int i = 0; i < RS_MOST_MORE; i++) {
     rowscan_type *type = &spec->more_types[i];
     if (i >= more && *type)
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'more%d': %s, but %s has %d further input%s%s", i + 1,
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field '%s': %s, but %s has %d further input%s%s", names[i],
                      rowscan_type_name(*type), op->name, more, more == 1 ? "" : "s",
-                     op->coefficient && !more ? "; beside a mask its coefficients are one" : "");
+                     op->coefficient && !more ? "; with a mask, more1 holds its coefficients" : "");
     if (i < more && !*type)
       *type = spec->in_type;
-    if (i < more && *type != ROWSCAN_BOOL && *type != ROWSCAN_U8 && *type != spec->in_type)
-      return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'more%d': %s is none of bool, u8 and the input's type, %s",
-                     i + 1, rowscan_type_name(*type), rowscan_type_name(spec->in_type));
+    if (i < more && check_flag_type(*type, spec->in_type, names[i]))
+      return ROWSCAN_UNSUPPORTED;
   }
   return ROWSCAN_OK;
 }
@@ -228,12 +236,13 @@ static rowscan_status check_second(const rowscan_spec *spec, const rs_op *op) {
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'second': %s, but %s has one output", rowscan_type_name(type),
                    op->name);
   if (type && op->kind == RS_INDEX && type != spec->in_type)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'second': %s, but the values of %s are of the input's type, %s",
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'second': %s, but the values of %s have the input's type, %s",
                    rowscan_type_name(type), op->name, rowscan_type_name(spec->in_type));
   if (type && op->kind != RS_INDEX && type != spec->out_type &&
       (type != spec->in_type || rs_type_kind(type) != rs_type_kind(spec->out_type)))
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'second': %s is neither the output's type, %s, nor the input's",
-                   rowscan_type_name(type), rowscan_type_name(spec->out_type));
+    return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                   "spec: field 'second': %s is neither the output's type, %s, nor the input's, %s",
+                   rowscan_type_name(type), rowscan_type_name(spec->out_type), rowscan_type_name(spec->in_type));
   return ROWSCAN_OK;
 }
 
@@ -241,12 +250,14 @@ static rowscan_status check_second(const rowscan_spec *spec, const rs_op *op) {
 static rowscan_status complete_segments(rowscan_spec *spec) {
   const char *mode = spec->segment_mode ? rs_mask_mode_values.words[spec->segment_mode] : "none";
   if (!spec->segment_mode)
-    return spec->segment_type ? rs_fail(ROWSCAN_BAD_ARGUMENT,
-                                        "spec: field 'segment_type': %s, but there are no segments: their mode is none",
-                                        rowscan_type_name(spec->segment_type))
-                              : ROWSCAN_OK;
+    return spec->segment_type
+               ? rs_fail(ROWSCAN_BAD_ARGUMENT,
+                         "spec: field 'segment_type': %s, but there are no segments: segment_mode is none",
+                         rowscan_type_name(spec->segment_type))
+               : ROWSCAN_OK;
   if (rs_spec_has_segments(spec))
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'segments': %s, but there are some already: mask_mode is %s",
+    return rs_fail(ROWSCAN_BAD_ARGUMENT,
+                   "spec: field 'segments': %s, but mask_mode %s defines segments already; set only one of the two",
                    mode, rs_mask_mode_values.words[spec->mask_mode]);
   return complete_mask_type(spec, spec->segment_mode, &spec->segment_type, "segment_type");
 }
@@ -294,8 +305,8 @@ static rowscan_status check_total(const rowscan_spec *spec) {
   bool beside = spec->segment_mode;
   return rs_fail(
       ROWSCAN_UNSUPPORTED,
-      "spec: field '%s': %s of %s, but beside them a total of %s takes %d bytes, and no more than %d "
-      "are served; heads, keys of up to 32 bits and accumulators of 32 bits take fewer",
+      "spec: field '%s': %s of %s: a segmented total of %s needs %d bytes, and the limit is %d; heads, keys of at most "
+      "32 bits and accumulators of 32 bits need fewer",
       beside ? "segments" : "mask_mode", rs_mask_mode_values.words[beside ? spec->segment_mode : spec->mask_mode],
       rowscan_type_name(beside ? spec->segment_type : spec->mask_type), rowscan_op_name(spec->op), bytes, MOST);
 }
@@ -327,7 +338,7 @@ static rowscan_status check_in_type(const rowscan_problem *problem) {
   if (problem->input.type || rs_type_kind(out) != RS_FLOAT || out == ROWSCAN_F32)
     return ROWSCAN_OK;
   return rs_fail(ROWSCAN_BAD_ARGUMENT,
-                 "problem: field 'input.type': left out, which means f32, but 'output.type' is %s: say both",
+                 "problem: field 'input.type': not set, which means f32, but 'output.type' is %s; set both",
                  rowscan_type_name(out));
 }
 
@@ -342,8 +353,8 @@ rowscan_status rs_spec_of_problem(rowscan_spec *spec, const rowscan_problem *pro
 rowscan_status rs_spec_write(rowscan_spec *to, const rowscan_spec *spec) {
   rowscan_status status = rs_sized_check(to, "spec", "ROWSCAN_SPEC");
   if (!status && !rs_sized_holds(to->size, spec, sizeof *spec))
-    status = rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'size': %zu, which has no room for all that is not a default",
-                     to->size);
+    status =
+        rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'size': %zu bytes cannot hold every field that is not 0", to->size);
   if (!status)
     rs_sized_write(to, spec, sizeof *spec);
   return status;
@@ -497,9 +508,8 @@ rowscan_status rs_spec_check_host(const rowscan_spec *spec) {
   if (!op->source || rs_op_functions(op, spec->acc_type))
     return ROWSCAN_OK;
   return rs_fail(ROWSCAN_UNSUPPORTED,
-                 "spec: field 'op': %s has no host functions for accumulators of %s, only a text "
-                 "for GPUs",
-                 op->name, rowscan_type_name(spec->acc_type));
+                 "spec: field 'op': %s has no host functions for accumulators of %s; it runs only on GPUs", op->name,
+                 rowscan_type_name(spec->acc_type));
 }
 
 int rs_spec_register_bytes(const rowscan_spec *spec) {
@@ -552,7 +562,7 @@ static bool read_value(const char *value, const rs_field *field, rowscan_spec *s
 }
 
 static rowscan_status unknown(const char *pair, size_t length) {
-  rowscan_status status = rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field '%.*s': there is none of this name; there are",
+  rowscan_status status = rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field '%.*s': unknown; the fields are",
                                   length < MOST ? (int)length : MOST, pair);
   for (int i = 0; i < RS_FIELDS; i++)
     if (!(rs_fields[i].when & RS_UNTOLD))
@@ -564,7 +574,7 @@ static rowscan_status unknown(const char *pair, size_t length) {
 static rowscan_status read_spec_pair(rowscan_spec *spec, const char *pair, size_t length, bool given[RS_FIELDS]) {
   const char *sign = memchr(pair, '=', length);
   if (!sign)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: '%.*s' is no field=value", length < MOST ? (int)length : MOST, pair);
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: '%.*s' is not field=value", length < MOST ? (int)length : MOST, pair);
   size_t name = (size_t)(sign - pair), rest = length - name - 1;
   int i = 0;
   while (i < RS_FIELDS && (strlen(rs_fields[i].name) != name || memcmp(rs_fields[i].name, pair, name) != 0))

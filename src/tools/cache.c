@@ -35,7 +35,7 @@ rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_in
   rs_store *store = rs_builder_store(context->gpu.builder);
   rs_store_counts mine, all;
   if (!rs_store_counted(store, &mine, &all))
-    return rs_fail(ROWSCAN_CACHE_FAILED, "the counts of the cache directory %s can't be read: %m",
+    return rs_fail(ROWSCAN_CACHE_FAILED, "the counts of the cache directory %s cannot be read: %m",
                    rs_store_path(store));
   rowscan_cache_info found = {.size = sizeof found,
                               .path = rs_store_path(store),
@@ -46,7 +46,7 @@ rowscan_status rowscan_cache_info_get(rowscan_context *context, rowscan_cache_in
                               .all = tell_counts(&all)};
   rs_store_packs(store, &found.pack_entries);
   if (!rs_store_count(store, &found.entries, &found.bytes) && errno != EACCES) /* of those the log tells */
-    return rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be read: %m", rs_store_path(store));
+    return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s cannot be read completely: %m", rs_store_path(store));
   rs_sized_write(info, &found, sizeof found);
   return ROWSCAN_OK;
 }
@@ -74,7 +74,7 @@ rowscan_status rowscan_cache_visit(rowscan_context *context, int (*visit)(void *
   rs_store *store = rs_builder_store(context->gpu.builder);
   visitor to = {visit, user};
   if (!rs_store_visit(store, visit_item, &to))
-    return rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be read", rs_store_path(store));
+    return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s cannot be read completely", rs_store_path(store));
   return ROWSCAN_OK;
 }
 
@@ -84,7 +84,7 @@ rowscan_status rowscan_cache_visit_packs(rowscan_context *context,
   visitor to = {visit, user};
   return rs_store_visit_packs(rs_builder_store(context->gpu.builder), visit_item, &to)
              ? ROWSCAN_OK
-             : rs_fail(ROWSCAN_CACHE_FAILED, "not all entries of the packs can be read: %m");
+             : rs_fail(ROWSCAN_CACHE_FAILED, "some entries of the packs cannot be read: %m");
 }
 
 rowscan_status rowscan_cache_prune(rowscan_context *context, rowscan_cache_pruned *pruned) {
@@ -95,7 +95,7 @@ rowscan_status rowscan_cache_prune(rowscan_context *context, rowscan_cache_prune
   rs_store *store = rs_builder_store(context->gpu.builder);
   rs_store_pruned sum;
   if (!rs_store_prune(store, &sum))
-    return rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be read and pruned",
+    return rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s cannot be read and pruned completely",
                    rs_store_path(store));
   rowscan_cache_pruned found = {.removed = sum.removed,
                                 .removed_bytes = sum.removed_bytes,
@@ -116,9 +116,9 @@ rowscan_status rowscan_cache_clear(rowscan_context *context, int64_t *removed, i
     *removed = gone;
   if (bytes)
     *bytes = gone_bytes;
-  return cleared
-             ? ROWSCAN_OK
-             : rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be cleared", rs_store_path(store));
+  return cleared ? ROWSCAN_OK
+                 : rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s cannot be cleared completely",
+                           rs_store_path(store));
 }
 
 /* ---- packs: filters ---------------------------------------------------------------------------------------------- */
@@ -241,7 +241,7 @@ static rowscan_status make_pack(rs_builder *builder, selection *asked, void **pa
   void *made = rs_store_export(rs_builder_store(builder), take, asked, &count, sum, &wrong);
   if (asked->failed)
     wrong = "out of memory";
-  rowscan_status status = wrong ? rs_fail(ROWSCAN_CACHE_FAILED, "the pack can't be made: %s", wrong)
+  rowscan_status status = wrong ? rs_fail(ROWSCAN_CACHE_FAILED, "the pack cannot be made: %s", wrong)
                                 : check_found(builder, asked, sum->entries);
   if (status) {
     free(made);
@@ -276,7 +276,7 @@ static rowscan_status export(rs_builder *builder, const rowscan_cache_filter *fi
 }
 
 static rowscan_status check_file(const char *file) {
-  return *file ? ROWSCAN_OK : rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'file': \"\", which names none");
+  return *file ? ROWSCAN_OK : rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'file': '' is not the name of a file");
 }
 
 rowscan_status rowscan_cache_export(rowscan_context *context, const char *file, const rowscan_cache_filter *filter,
@@ -296,8 +296,8 @@ rowscan_status rowscan_cache_export(rowscan_context *context, const char *file, 
   if (rs_store_write_pack(file, pack, bytes, &wrong))
     rs_sized_write(exported, &told, sizeof told);
   else
-    status = errno ? rs_fail(ROWSCAN_CACHE_FAILED, "the pack %s can't be written: %m", file)
-                   : rs_fail(ROWSCAN_CACHE_FAILED, "the pack %s can't be written: it %s", file, wrong);
+    status = errno ? rs_fail(ROWSCAN_CACHE_FAILED, "the pack %s cannot be written: %m", file)
+                   : rs_fail(ROWSCAN_CACHE_FAILED, "the pack %s cannot be written: it %s", file, wrong);
   free(pack);
   return status;
 }
@@ -344,6 +344,6 @@ rowscan_status rowscan_cache_import_memory(rowscan_context *context, const void 
                                            rowscan_cache_imported *imported) {
   RS_UNCANCELLED;
   if (!pack && bytes)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "pack: NULL, but bytes: %zu", bytes);
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "field 'pack': NULL, but 'bytes' is %zu", bytes);
   return import(rs_builder_store(context->gpu.builder), NULL, pack, bytes, imported);
 }

@@ -132,8 +132,7 @@ static rowscan_status read_warming_archs(warming *all) {
   if (!list->archs)
     return rs_nvrtc_archs(rs_builder_nvrtc(all->context->gpu.builder), all->archs, &all->arch_count);
   if (list->arch_count > RS_MOST_ARCHS)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'arch_count': %d is more than %d", list->arch_count,
-                   RS_MOST_ARCHS);
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'arch_count': %d exceeds %d", list->arch_count, RS_MOST_ARCHS);
   rowscan_status status = ROWSCAN_OK;
   for (int i = 0; i < list->arch_count && !status; i++)
     status = rs_arch_read(list->archs[i], &all->archs[i]);
@@ -149,7 +148,7 @@ static rowscan_status read_specs(warming *all) {
   for (int64_t i = 0; i < list->spec_count; i++) {
     const rowscan_spec *from = (const rowscan_spec *)((const char *)list->specs + (size_t)i * list->specs->size);
     if (from->size != list->specs->size)
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: specs[%lld]: field 'size': %zu, not %zu as the first",
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: specs[%lld]: field 'size': %zu, but the first spec's is %zu",
                      (long long)i, from->size, list->specs->size);
     rowscan_status status = rs_spec_read(&all->specs[i], from);
     if (status)
@@ -177,7 +176,7 @@ static rowscan_status check_entries(const warming *all) {
     }
   if (!gone)
     return ROWSCAN_OK;
-  return rs_fail(ROWSCAN_CACHE_FAILED, "%zu of %zu entries are gone again: the cache (%s) keeps at most %lld bytes",
+  return rs_fail(ROWSCAN_CACHE_FAILED, "%zu of %zu entries were evicted again: the cache (%s) keeps at most %lld bytes",
                  gone, count, rs_store_path(store), (long long)rs_store_limit(store));
 }
 
@@ -191,8 +190,9 @@ static rowscan_status run(warming *all) {
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for threads that compile");
   if (!all->failed)
     return check_entries(all);
-  return rs_fail_lines(all->status, "%lld of %lld could not be made ready; the first: %s", (long long)all->failed,
-                       (long long)all->total, all->message.data ? all->message.data : rowscan_status_name(all->status));
+  return rs_fail_lines(all->status, "%lld of %lld pairs of a spec and an architecture failed; the first: %s",
+                       (long long)all->failed, (long long)all->total,
+                       all->message.data ? all->message.data : rowscan_status_name(all->status));
 }
 
 static rowscan_status warm(rowscan_context *context, const rowscan_warming *list) {

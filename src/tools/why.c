@@ -213,9 +213,9 @@ static rowscan_status explain(rowscan_context *context, const rowscan_spec *spec
     return out_of_memory();
   rowscan_status status = want_all(all, context->gpu.builder, spec, arch);
   if (!status && !rs_store_visit(store, look_at_item, all))
-    status = rs_fail(ROWSCAN_CACHE_FAILED, "not all of the cache directory %s can be read", rs_store_path(store));
+    status = rs_fail(ROWSCAN_CACHE_FAILED, "the cache directory %s cannot be read completely", rs_store_path(store));
   if (!status && !rs_store_visit_packs(store, look_at_item, all))
-    status = rs_fail(ROWSCAN_CACHE_FAILED, "not all entries of the packs can be read: %m");
+    status = rs_fail(ROWSCAN_CACHE_FAILED, "some entries of the packs cannot be read: %m");
   if (!status && all->failed)
     status = out_of_memory();
   for (int i = 0; i < all->count && !status; i++)

@@ -39,7 +39,7 @@ static struct {
               {"compile", "sm_", ": compiled in ", 0, 0},
               {"keep", "sm_", "kept on disk in ", 0, 0},
               {"load", "sm_", ": loaded into the driver in ", 0, 0},
-              {"scratch", "scratch memory", "made ready in ", 0, 0}};
+              {"scratch", "scratch memory", "allocated and cleared in ", 0, 0}};
 enum { FIND, LOAD = 6, PHASES = sizeof phases / sizeof *phases };
 
 static void listen(void *user, rowscan_log_level level, const char *message) {

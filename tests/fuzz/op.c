@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   } else {
     MUST(op == none && strncmp(rowscan_last_error(), "operator: ", 10) == 0);
     MUST(status == ROWSCAN_BAD_ARGUMENT || status == ROWSCAN_UNSUPPORTED);
-    bool taken = ends_with("has an operator of this name") || ends_with("of this name with other text");
+    bool taken = ends_with("; choose another name") || ends_with("exists already, with other text");
     MUST(good == (taken || status == ROWSCAN_UNSUPPORTED)); /* or there is no room */
   }
   free(line);

@@ -59,7 +59,7 @@ static void expect_exit(pid_t child) {
 /* A lock that was waited for in vain is not one that failed. */
 static void hear(void *user, rowscan_log_level level, const char *message) {
   (void)user, (void)level;
-  if (strstr(message, "going on without a lock"))
+  if (strstr(message, "continuing without a lock"))
     ++*(strstr(message, strerror(EAGAIN)) ? &crowd->timed_out : &crowd->without_lock);
 }
 

@@ -333,7 +333,8 @@ class Values(Case):
         np.testing.assert_array_equal(self.scan(narrow, "--heads", "s.npy", "--op=argmax"), [0, 1, 2, 3, 4, 5, 6, 7])
         np.testing.assert_array_equal(self.scan(narrow, "--heads", "s.npy", "--op=argmin"), [0, 1, 2, 2, 2, 5, 5, 7])
         self.save("in.npy", x)
-        self.fails(1, ["argmax takes 20 bytes"], "scan", "--heads", "s.npy", "--op=argmax", "in.npy", "new.npy")
+        self.fails(1, ["a segmented total of argmax needs 20 bytes, and the limit is 16"],
+                   "scan", "--heads", "s.npy", "--op=argmax", "in.npy", "new.npy")
 
     def test_segments_beside_others(self):
         """Beside a mask, and beside coefficients, whose recurrence drops what came before, a NaN too."""
@@ -468,10 +469,11 @@ class Values(Case):
 
     def test_operators_that_there_are_not(self):
         self.save("in.npy", np.ones((3, 4), "i4"))
-        self.fails(1, ["in", "logsumexp wants a floating type, not i32"], "scan", "--op", "logsumexp", "in.npy",
+        self.fails(1, ["in", "logsumexp requires a floating type, not i32"], "scan", "--op", "logsumexp", "in.npy",
                    "out.npy")
-        self.fails(1, ["ties_first", "sum has no index"], "scan", "--ties-first", "in.npy", "out.npy")
-        self.fails(1, ["argmax makes indices"], "scan", "--op", "argmax", "--dtype", "f32", "in.npy", "out.npy")
+        self.fails(1, ["'ties_first': 1 requires argmax or argmin, not sum"],
+                   "scan", "--ties-first", "in.npy", "out.npy")
+        self.fails(1, ["argmax returns indices"], "scan", "--op", "argmax", "--dtype", "f32", "in.npy", "out.npy")
 
     def test_mask_and_nan(self):
         x = np.array([[1, np.nan, 2, 3]], "f4")
@@ -735,7 +737,7 @@ class BadFiles(Case):
             if size < 128:
                 self.fails_on("in.npy")
             else:
-                self.fails_on("in.npy", "truncated data", f"{size - 128} bytes", "(10, 10)", "400")
+                self.fails_on("in.npy", "truncated data", f"the file has {size - 128}\n", "(10, 10)", "400 bytes")
 
     def test_dtypes(self):
         arrays = {"|O": np.array([None]), ">f4": np.arange(3, dtype=">f4"), ">i8": np.arange(3, dtype=">i8"),
@@ -750,7 +752,7 @@ class BadFiles(Case):
         head = "{'descr': '<f4', 'fortran_order': False, 'shape': "
         self.bad_header(head + "(5)}", "field 'shape'", "(5)")
         self.bad_header(head + "(-1,)}", "field 'shape'", "-1")
-        self.bad_header(head + "(17,)}", "field 'shape'", "(17,)", "64 bytes", "68")
+        self.bad_header(head + "(17,)}", "field 'shape'", "(17,)", "68 bytes", "the file has 64\n")
         self.bad_header(head + "(4294967296, 4294967296)}", "field 'shape'", "(4294967296, 4294967296)", "overflows")
         self.bad_header(head + "(9223372036854775808,)}", "field 'shape'", "9223372036854775808")
         self.bad_header(head + "(2,)", "header")
@@ -791,14 +793,16 @@ class BadFiles(Case):
             self.fails(1, ["nosuch.npy"], "scan", f"--{option}", "nosuch.npy", "in.npy", "out.npy")
             for dtype in ["f4", "f8", "f2"] if option == "keys" else ["i1", "f8", "i4"]:
                 self.save("s.npy", np.ones((3, 4), dtype))
-                self.fails(1, ["s.npy: field 'descr'", SHORT[dtype], "a key is" if option == "keys" else "a flag is"],
+                self.fails(1, ["s.npy: field 'descr'", SHORT[dtype],
+                               "a key must" if option == "keys" else "a flag must"],
                            "scan", f"--{option}", "s.npy", "in.npy", "out.npy")
 
     def test_impossible_types(self):
         self.save("in.npy", np.ones(4, "f4"))
         for args in [["--dtype", "i32"], ["--dtype", "bool"], ["--acc", "f16"], ["--acc", "i32"], ["--type", "f64"]]:
             self.fails_on("in.npy", args[1], args=args)
-        self.fails_on("in.npy", "fixed:3", "sums of floating elements", "prod", args=["--op=prod", "--acc=fixed:3"])
+        self.fails_on("in.npy", "fixed:3", "requires a sum of floating elements", "prod",
+                      args=["--op=prod", "--acc=fixed:3"])
         self.save("in.npy", np.ones(4, "i4"))
         self.fails_on("in.npy", "fixed:3", "sum of i32", args=["--acc=fixed:3"])
 
@@ -1012,7 +1016,7 @@ class Output(Case):
             done = subprocess.run([ROWSCAN, "bench", "--engine=host", "--shapes=4 x 60", "--csv=text"], cwd=self.dir,
                                   env=self.env, stdout=text, stderr=subprocess.PIPE, timeout=300)
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn(b"text: is standard output too, where text is printed", done.stderr)
+        self.assertIn(b"text: is standard output too, which receives text", done.stderr)
 
     def as_nobody(self):
         os.setgid(65534)
@@ -1274,7 +1278,7 @@ class Interrupted(Case):
             _, err = process.communicate(timeout=300)
             if process.returncode != 0:
                 self.assertEqual(process.returncode, 1)
-                self.assertIn(b"out.npy: has another size than was written", err)
+                self.assertIn(b"out.npy: does not have the size that was written", err)
                 self.assertEqual(list(self.listing()), ["in.npy", "out.npy"])
                 np.testing.assert_array_equal(np.load(self.path("out.npy")), [0, 1, 2])
                 return
@@ -1343,43 +1347,47 @@ class CommandLine(Case):
         recurrence = (*scan, "--op", "linear_recurrence")
         self.usage(*recurrence, words=["--coefficient"])
         self.usage(*recurrence, "--coefficient", "2", "--mask", "c.npy", "--mask-mode", "multiply",
-                   words=["--mask-mode", "multiply has no meaning for linear_recurrence"])
-        self.usage(*recurrence, "--coefficient", "2", "--mask-mode", "select", words=["--mask-mode", "no --mask"])
-        self.usage(*scan, "--mask-mode", "coefficient", words=["--mask-mode", "--coefficient"])
+                   words=["--mask-mode", "linear_recurrence rejects multiply; use select"])
+        self.usage(*recurrence, "--coefficient", "2", "--mask-mode", "select",
+                   words=["--mask-mode: select requires --mask"])
+        for option in ("coefficient", "heads", "tails", "keys"):
+            self.usage(*scan, "--mask-mode", option,
+                       words=[f"--mask-mode: {option} is an option of its own; use --{option}"])
         for option in ("heads", "tails", "keys"):
-            self.usage(*scan, "--mask-mode", option, words=["--mask-mode", "--heads, --tails, --keys"])
             self.usage(*scan, f"--{option}=s.npy", "--mask-mode=select", words=["--mask-mode"])
             self.usage(*recurrence, f"--{option}=s.npy", words=["--coefficient"])
         self.usage(*scan, "--keys=k.npy", "--heads=h.npy", words=["--keys", "'k.npy'", "--heads", "'h.npy'"])
         self.usage(*scan, "--more1=v.npy", words=["--more1", "'v.npy'", "sum has 0 further inputs"])
         self.usage(*scan, "--second=y.npy", words=["--second", "'y.npy'", "sum has one output"])
-        self.usage(*scan, "--params=0.9", words=["--params", "'0.9'", "sum has 0 of them"])
+        self.usage(*scan, "--params=0.9", words=["--params", "'0.9'", "sum has 0 parameters"])
         gae = (*scan, "--op=gae", "--more1=v.npy", "--more2=w.npy", "--more3=0")
         self.usage(*gae, "--params=1,1", words=["--more4", "not given", "gae has 4 further inputs"])
         for params in ("1", "1,1,1", "1,1,1,1,1"):
-            self.usage(*gae, "--more4=0", f"--params={params}", words=["--params", f"'{params}'", "gae has 2 of them"])
-        self.usage(*gae, "--more4=0", words=["--params", "not given", "gae has 2 of them"])
+            self.usage(*gae, "--more4=0", f"--params={params}",
+                       words=["--params", f"'{params}'", "gae has 2 parameters"])
+        self.usage(*gae, "--more4=0", words=["--params", "not given", "gae has 2 parameters"])
         self.usage("bench", "--second", words=["--second", "sum has one output"])
         self.usage("bench", "--op=max", "--second", words=["--second", "max has one output"])
         self.usage("bench", "--segments=select", words=["--segments", "'select'", "heads, tails, keys"])
         self.usage("bench", "--segments=keys", "--mask-mode=tails", words=["--segments: keys", "--mask-mode is tails"])
         for params in ("1,x", "1,1,", ""):
-            self.usage(*gae, "--more4=0", f"--params={params}", words=["--params", f"'{params}' is no list of numbers"])
+            self.usage(*gae, "--more4=0", f"--params={params}",
+                       words=["--params", f"'{params}' is not a list of numbers"])
         self.usage(*scan, "--engine=host", "--device=0", words=["--device"])
         self.usage("cache", words=["path|info"])
         self.usage("cache", "purge", words=["unknown cache command 'purge'"])
         self.usage("cache", "list", "--limit", "5", words=["--limit"])
         self.usage("cache", "list", "--arch", "sm_90", words=["--arch"])
-        self.usage("cache", "why", "--arch", "sm_90", words=["why needs a scan"])
+        self.usage("cache", "why", "--arch", "sm_90", words=["why requires a scan"])
         self.usage("cache", "why", "length=5", words=["--arch"])
         self.usage("cache", "why", "--arch", "sm_90", "length=5", "more", words=["more"])
         self.usage("cache", "prune", "--limit", "0", words=["--limit", "clear"])
         self.usage("cache", "import", "x.pack", "--limit", "0", words=["--limit", "clear"])
         self.usage("cache", "prune", "--limit", "-1", words=["--limit", "-1"])
         self.usage("cache", "list", "more", words=["more"])
-        self.usage("cache", "export", words=["export needs a FILE"])
-        self.usage("cache", "export", "", words=["export needs a FILE"])
-        self.usage("cache", "import", words=["import needs a FILE"])
+        self.usage("cache", "export", words=["export requires a FILE"])
+        self.usage("cache", "export", "", words=["export requires a FILE"])
+        self.usage("cache", "import", words=["import requires a FILE"])
         self.usage("cache", "import", "--arch", "sm_90", "x.pack", words=["--arch"])
         self.usage("cache", "list", "--spec", "in=f32", words=["--spec"])
         self.usage("cache", "export", "-", words=["FILE: '-' is not the name of a file"])
@@ -1728,8 +1736,8 @@ class Compile(Case):
         self.assertIn("miss", tuned("sm_75", "sm_80")[0])
         for name in ("sm_70", "86"):
             cached, err = tuned(name, "sm_80")
-            self.assertEqual((cached, err), ({"hit"}, "rowscan: compile: ROWSCAN_TUNE: '%s' is no architecture from "
-                                             "sm_75 on\n" % name))
+            self.assertEqual((cached, err), ({"hit"}, "rowscan: compile: ROWSCAN_TUNE: '%s' is not an architecture of "
+                                             "sm_75 or later\n" % name))
 
     def test_files(self):
         rows = json.loads(self.compile("--arch", "sm_80,sm_90", "--length", "777", "--type", "i8", "--out-type", "i32",
@@ -1768,7 +1776,7 @@ class Compile(Case):
                 self.assertTrue(os.path.exists(self.path(f"made/sm_80-row-{row['kernel']}-sum-f32-300-{text}.ptx")))
         _, err = self.rowscan("compile", "--arch", "sm_80", "--length", "300", "--mask-mode=keys", "--mask-type=f32",
                               status=1)
-        self.assertIn("field 'mask_type': keys are integers or bool, not f32", err)
+        self.assertIn("field 'mask_type': keys must be integers or bool, not f32", err)
 
     def test_directory_that_cannot_be(self):
         self.save("file.npy", np.ones(1))
@@ -1811,7 +1819,8 @@ class Warm(Case):
         self.assertEqual(len(errors), 56)
         for error in errors:
             self.assertRegex(error, "sm_80, kernel .*length=any")
-        self.fails(2, ["'list.txt' is one operand too many"], "warm", "--general", "--arch=sm_80", "list.txt")
+        self.fails(2, ["extra operand 'list.txt': --general replaces the list"],
+                   "warm", "--general", "--arch=sm_80", "list.txt")
 
     def test_fills_the_cache(self):
         self.needs_compiler()
@@ -1835,7 +1844,7 @@ class Warm(Case):
         self.env["ROWSCAN_CACHE"] = "only"
         out, _ = self.rowscan("warm", "--json", "--arch=sm_80,sm_75,sm_80", self.list("length=7"), status=1)
         self.assertEqual(json.loads(out)["archs"], ["sm_80", "sm_75"])
-        self.fails(2, ["FILE: the name is empty"], "warm", "--arch=sm_80", "")
+        self.fails(2, ["FILE: '' is not the name of a file"], "warm", "--arch=sm_80", "")
 
     def test_standard_input(self):
         self.env["ROWSCAN_CACHE"] = "only"
@@ -1851,7 +1860,7 @@ class Warm(Case):
         text = "".join(f"length={n} in=i32\n" for n in range(7, 10))
         self.rowscan("warm", "--limit=0", "--arch=sm_80", self.list(text), status=2)
         told, err = self.warm(text, "--limit=150000", status=1)
-        self.assertRegex(err, r"^rowscan: warm: \d of \d+ entries are gone again: "
+        self.assertRegex(err, r"^rowscan: warm: \d of \d+ entries were evicted again: "
                               r"the cache \(.*\) keeps at most 150000 ")
         self.assertEqual((told["failed"], told["failures"]), (0, []))
         self.assertEqual(err, f"rowscan: warm: {told['error']}\n")
@@ -1873,10 +1882,10 @@ class Warm(Case):
             self.assertEqual(one["arch"], "sm_80")
             self.assertIn(f" length={one['line'] - 1} ", one["error"])
         self.assertEqual(len(err.splitlines()), 21)
-        self.assertRegex(err, r"^rowscan: warm: list.txt:\d+: sm_80: not in the cache ")
+        self.assertRegex(err, r"^rowscan: warm: list.txt:\d+: sm_80: the kernel is not in the cache ")
         self.assertTrue(err.endswith("rowscan: warm: and 10 more failed\n"), err)
         # What the message shows of the spec is a line for the list.
-        line = re.split(r"forbids compiling: sm_80, kernel [a-z_]+: ", err.splitlines()[0])[1]
+        line = re.split(r"disables compilation: sm_80, kernel [a-z_]+: ", err.splitlines()[0])[1]
         self.assertEqual(self.warm(line, status=1)[0]["failures"][0]["line"], 1)
 
     def test_more_jobs_than_there_is_work(self):
@@ -1891,8 +1900,8 @@ class Warm(Case):
                             ("length=5\nlength=5 size=5", [":2: ", "'size'"]),
                             ("length=5 in=f16 out=i32", [":1: ", "'out'", "i32"]),
                             ("\ufefflength=5\n\ufefflength=6", [":2: "]), ("\ufeff", ["no spec"]),
-                            ("length=5\0", [":1: ", "no text"]),
-                            ("length=5\n" + 5000 * " ", [":2: ", "more than 4096 bytes"]),
+                            ("length=5\0", [":1: ", "is not text"]),
+                            ("length=5\n" + 5000 * " ", [":2: ", "the line exceeds 4096 bytes"]),
                             ("# nothing\n\n", ["no spec"]), ("", ["no spec"])]:
             with self.subTest(text=text):
                 self.list(text)
@@ -1906,8 +1915,8 @@ class Warm(Case):
         self.list("length=5")
         out, err = self.rowscan("warm", "--arch", "sm_80", "list.txt", status=1)
         self.assertIn(" kernels 0: 0 compiled, ", out)
-        self.assertRegex(err, r"list.txt:1: sm_80: not in the cache \(turned off by ROWSCAN_CACHE=off\): .* length=5 .*"
-                              ", and there is no cache on disk to fill\n")
+        self.assertRegex(err, r"list.txt:1: sm_80: the kernel is not in the cache \(turned off by ROWSCAN_CACHE=off\): "
+                              ".* length=5 .*, and there is no cache on disk to fill\n")
 
     def test_progress_bar(self):
         """On a terminal, and after a second: the command is made to sleep that long after its first compile."""
@@ -2141,7 +2150,7 @@ class Cache(Case):
         self.assertNotIn("arch", differences[0])
         self.assertEqual(differences[1]["arch"], ("sm_80", "sm_90"))
         out, _ = self.rowscan("cache", "why", "--arch=sm_90", "length=101 exclusive=1")
-        self.assertRegex(out, r"^sm_90 short, [a-z]+: miss: the nearest entry, [0-9a-f/]+, has another\n"
+        self.assertRegex(out, r"^sm_90 short, [a-z]+: miss: the nearest entry, [0-9a-f/]+, differs in:\n"
                               r"  exclusive  0, not 1\n  length     100, not 101\n")
         self.fails(1, ["'in'", "'f99'"], "cache", "why", "--arch", "sm_90", "in=f99 length=5")
         # Without NVRTC: that is what differs, and what is there serves all the same, in every mode.
@@ -2187,7 +2196,7 @@ class Cache(Case):
         for command in "list", "verify", "prune", "clear":
             _, err = self.rowscan("cache", command, status=1)
             self.assertIn(f"{self.path('cache/02')} is not used: writable by others\n", err)
-            self.assertIn(f"not all of the cache directory {self.path('cache')} can be ", err)
+            self.assertIn(f"the cache directory {self.path('cache')} cannot be ", err)
 
     def test_prune(self):
         """The oldest go, and what was left behind; none of it needs a compiler."""
@@ -2331,7 +2340,7 @@ class Cache(Case):
         for args, words in [(["export", "x.pack"], ["x.pack: not written", "no entry"]),
                             (["import", "none.pack"], ["none.pack", "no such file"])]:
             self.fails(1, words, "cache", *args)
-        for fields, words in [("length", ["'length' is no field=value"]),
+        for fields, words in [("length", ["'length' is not field=value"]),
                               ("lenght=5", ["'lenght'", " length,"])]:
             self.fails(2, ["cache: --spec: spec: ", *words], "cache", "export", "--spec", fields, "x.pack")
         for name, data, words in [("empty", b"", "truncated"), ("text", b"n" * 100, "not a pack of rowscan")]:
@@ -2433,7 +2442,7 @@ class Cache(Case):
                 self.assertEqual((one["cache"], one["pack"]), ("miss", pack))
                 self.assertIn(one["nearest"], names)
             self.assertRegex(self.rowscan("cache", "why", "--arch=sm_90", "length=102")[0],
-                             rf"^sm_90 short, [a-z]+: miss: the nearest entry, [0-9a-f/]+ in pack {pack}, has another\n"
+                             rf"^sm_90 short, [a-z]+: miss: the nearest entry, [0-9a-f/]+ in pack {pack}, differs in:\n"
                              r"  length     10[01], not 102\n")
         # None is near where the only one is damaged.
         self.env["ROWSCAN_CACHE_DIR"] = self.path("cache")
@@ -2451,7 +2460,7 @@ class Cache(Case):
         args = ["compile", "--arch", "sm_90", "--length", "100"]
         _, err = self.rowscan(*args, status=1)
         for words in ("sm_90, kernel aligned: op=sum in=f32 out=f32 ", " length=100 ", " row_rank=1\n",
-                      "ROWSCAN_CACHE=only forbids", self.path("cache")):
+                      "ROWSCAN_CACHE=only disables compilation", self.path("cache")):
             self.assertIn(words, err)
         self.assertEqual(self.entries(), [])
         self.env["ROWSCAN_CACHE"] = "on"
@@ -2573,16 +2582,16 @@ template <class A, class K> struct Damped {
         x = np.ones(5, "f4")
         np.testing.assert_array_equal(self.scan(x, "--op-file=damped.cuh", "--coefficient=.5"),
                                       np.array([1, 1.5, 1.75, 1.875, 1.9375], "f4"))
-        self.fails(2, ["--op-file: Damped wants a --coefficient"], "scan", "--op-file=damped.cuh", "in.npy", "o.npy")
+        self.fails(2, ["--op-file: Damped requires --coefficient"], "scan", "--op-file=damped.cuh", "in.npy", "o.npy")
 
     def test_bench(self):
         self.on_the_gpu()
         bench = ["bench", "--engine=cuda", "--repeat=1", "--shapes=4 x 60", "--filter=inclusive", "--op-file"]
         out, err = self.rowscan(*bench, self.file())
         self.assertRegex(out, r"4 x 60 +Larger inclusive +f32")
-        self.assertEqual(err, "rowscan: bench: Larger has no host functions, which its results would be checked with\n")
+        self.assertEqual(err, "rowscan: bench: Larger has no host functions; its results are not checked\n")
         err = self.rowscan(*bench, self.file(combine="r == 0 ? l : l == 0 ? r : (l + r) / 2"))[1]
-        self.assertRegex(err, r"Larger of f32 is not associative: of x = \S+, y = \S+, z = \S+ \(x o y\) o z is \S+, "
+        self.assertRegex(err, r"Larger of f32 is not associative: for x = \S+, y = \S+, z = \S+, \(x o y\) o z is \S+, "
                               r"but x o \(y o z\) is \S+; results will depend on where blocks of elements end\n")
 
     def test_bench_of_several_inputs(self):
@@ -2591,7 +2600,7 @@ template <class A, class K> struct Damped {
         out, err = self.rowscan("bench", "--engine=cuda", "--repeat=1", "--shapes=4 x 60", "--second", self.average(),
                                 "--csv=table.csv")
         self.assertEqual(err,
-                         "rowscan: bench: Average has no host functions, which its results would be checked with\n")
+                         "rowscan: bench: Average has no host functions; its results are not checked\n")
         with open(self.path("table.csv"), newline="") as file:
             rows = list(csv.DictReader(file))
         self.assertEqual([row["variant"] for row in rows], [f"Average second {name}" for name in Bench.VARIANTS])
@@ -2601,7 +2610,7 @@ template <class A, class K> struct Damped {
 
     def test_the_host_has_none(self):
         self.save("in.npy", np.ones(5, "f4"))
-        self.fails(1, ["'op': Larger has no host functions for accumulators of f32, only a text for GPUs"],
+        self.fails(1, ["'op': Larger has no host functions for accumulators of f32; it runs only on GPUs"],
                    "scan", "--engine=host", "--op-file", self.file(), "in.npy", "out.npy")
         self.assertFalse(os.path.exists(self.path("out.npy")))
 
@@ -2640,16 +2649,17 @@ template <class A, class K> struct Damped {
         scan = ["scan", "in.npy", "out.npy", "--op-file"]
         self.fails(1, ["none.cuh: cannot be opened"], *scan, "none.cuh")
         self.fails(1, [".: cannot be read"], *scan, ".")
-        self.fails(1, ["larger.cuh: operator: field 'source'", "numbers is 1, 2, 3 or 4"], *scan,
+        self.fails(1, ["larger.cuh: operator: field 'source'", "numbers must be 1, 2, 3 or 4"], *scan,
                    self.file("// rowscan: op=Larger numbers=9"))
         self.fails(1, ["does not begin with '// rowscan:'"], *scan, self.file("// op=Larger"))
-        self.fails(2, ["--op-file: 'larger.cuh' has an operator, but --op is prod"], *scan, self.file(), "--op=prod")
+        self.fails(2, ["--op-file: 'larger.cuh' defines the operator, but --op is prod"],
+                   *scan, self.file(), "--op=prod")
         with open(self.path("zero.cuh"), "wb") as file:
             file.write(b"// rowscan: op=Larger\n\0")
-        self.fails(1, ["zero.cuh: a byte is 0: this is no text"], *scan, "zero.cuh")
+        self.fails(1, ["zero.cuh: has a zero byte, and is not text"], *scan, "zero.cuh")
         with open(self.path("large.cuh"), "wb") as file:
             file.write(b"/" * ((1 << 20) + 1))
-        self.fails(1, ["large.cuh: more than the 1048576 bytes"], *scan, "large.cuh")
+        self.fails(1, ["large.cuh: exceeds the 1048576 bytes of an operator"], *scan, "large.cuh")
 
 
 class Devices(Case):
@@ -2671,7 +2681,7 @@ class Devices(Case):
         self.env["SIMT_ARCH"] = "70"
         out, err = self.rowscan("devices")
         self.assertIn(" sm_70 ", out)
-        self.assertIn("GPU 0 is sm_70, older than sm_75: the host engine serves instead", err)
+        self.assertIn("GPU 0 is sm_70, older than sm_75, the oldest supported architecture: scans run on the CPU", err)
         self.assertIs(json.loads(self.rowscan("devices", "--json")[0])[0]["served"], False)
         np.save(self.path("in.npy"), np.ones(5, "f4"))
         args = ["scan", self.path("in.npy"), self.path("out.npy")]
@@ -2744,7 +2754,7 @@ class Bench(Case):
         self.assertGreater(float(row["ratio"]), 0)
 
     def test_elements(self):
-        self.assertIn("smaller, to at most 16777216", self.bench("--filter", "x 512")[1])
+        self.assertIn("reduced to at most 16777216", self.bench("--filter", "x 512")[1])
         _, rows = self.table("--suite=full", "--filter=f32", "--elements=1000")
         self.assertEqual(len(rows), 67)
         for row in rows:
@@ -2809,11 +2819,11 @@ class Bench(Case):
         self.assertEqual({row["wrong"] for row in rows}, {"0"})
 
     def test_no_cell_is_served(self):
-        self.assertIn("no cell of suite shapes is served: spec: field 'in': gae wants a floating type, not i32\n",
+        self.assertIn("no cell of suite shapes is supported: spec: field 'in': gae requires a floating type, not i32\n",
                       self.bench("--op=gae", "--shapes=5 x 9 i32", status=1)[1])
-        self.assertIn("no cell of suite shapes is served: "
-                      "spec: field 'segments': heads of bool, but beside them a total "
-                      "of gae takes 20 bytes", self.bench("--op=gae", "--segments=heads", "--mask-mode=select",
+        self.assertIn("no cell of suite shapes is supported: "
+                      "spec: field 'segments': heads of bool: a segmented total "
+                      "of gae needs 20 bytes", self.bench("--op=gae", "--segments=heads", "--mask-mode=select",
                                                           "--shapes=5 x 9", status=1)[1])
 
     def test_acc(self):
@@ -2896,10 +2906,10 @@ class Bench(Case):
                 self.assertTrue(least <= cell[3] <= most, cell)
 
     def test_random_errors(self):
-        for args, told in ((["--seed=4"], "--seed: only suite random has it"),
-                           (["--suite=full", "--cells=4"], "--cells: only suite random has it"),
+        for args, told in ((["--seed=4"], "--seed: requires --suite random"),
+                           (["--suite=full", "--cells=4"], "--cells: requires --suite random"),
                            (["--suite=random", "--size=big"], "--size: 'big' is not one of large, small"),
-                           (["--suite=random", "--cells=100001"], "--cells: 100001 is more than 100000"),
+                           (["--suite=random", "--cells=100001"], "--cells: 100001 exceeds 100000"),
                            (["--suite=random", "--seed=-1"], "--seed")):
             self.assertIn(told, self.bench(*args, status=2)[1])
 
@@ -3047,7 +3057,7 @@ template <class T> static inline void planted_store(T *at, typename simt_same<T>
             with self.subTest(cell=cell):
                 self.plant(bytes)
                 _, err = self.bench("--suite=full", f"--filter={cell} inc", status=1)
-                self.assertIn("the copy kernel that scans are measured against is wrong", err)
+                self.assertIn("the copy kernel that scans are compared with returns wrong results", err)
 
 
 # ---- how a scan grows ------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ for package in nvidia-cuda-nvrtc-cu11==11.8.89 nvidia-cuda-nvrtc-cu12==12.9.86; 
       status=1
     fi
     case $told in
-    *"does not know sm_999; it knows sm_75 "* | *"sm_50 is older than sm_75"*) ;;
+    *"does not support sm_999; it supports sm_75 "* | *"sm_50 is older than sm_75"*) ;;
     *)
       echo "FAIL $package, $arch: $told"
       status=1

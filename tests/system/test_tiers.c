@@ -382,7 +382,7 @@ END_TEST
 START_TEST(a_bad_option) {
   rowscan_context *context;
   ck_assert_int_eq(rowscan_open(&context, ROWSCAN_OPTIONS(.compile = (rowscan_compile)4)), ROWSCAN_BAD_ARGUMENT);
-  ck_assert_str_eq(rowscan_last_error(), "options: field 'compile': 4 is none of its values");
+  ck_assert_str_eq(rowscan_last_error(), "options: field 'compile': 4 is not between 0 and 3");
 }
 END_TEST
 
@@ -557,7 +557,7 @@ static atomic_bool at_work, go_on;
 
 static void stop_at_work(void *user, rowscan_log_level level, const char *message) {
   (void)user, (void)level;
-  if (!strstr(message, "made in the background"))
+  if (!strstr(message, "prepared in the background"))
     return;
   at_work = true;
   while (!go_on)
@@ -596,7 +596,7 @@ END_TEST
 /* A callback for the log may fork, in the thread that has just made a kernel. */
 static void fork_when_made(void *user, rowscan_log_level level, const char *message) {
   (void)user, (void)level;
-  if (!strstr(message, "made in the background"))
+  if (!strstr(message, "prepared in the background"))
     return;
   pid_t child = fork();
   if (child == 0)

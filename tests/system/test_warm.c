@@ -103,10 +103,10 @@ START_TEST(what_is_missing_is_told) {
     setenv("ROWSCAN_CACHE", "ONLY", 1);
   rowscan_context *context = open_context(dir, !_i);
   static const char missing[] =
-      "forbids compiling: sm_90, kernel aligned: op=sum in=bf16 out=bf16 acc=f32 mask=none reverse=1 "
+      "disables compilation: sm_90, kernel aligned: op=sum in=bf16 out=bf16 acc=f32 mask=none reverse=1 "
       "exclusive=0 length=33000 layout=rows row_rank=1";
   ck_assert_int_eq(compile(context, spec, "sm_90"), ROWSCAN_NOT_CACHED);
-  ck_assert_str_eq(rowscan_last_error(), path_of("not in the cache (%s), and %s %s", dir,
+  ck_assert_str_eq(rowscan_last_error(), path_of("the kernel is not in the cache (%s), and %s %s", dir,
                                                  _i ? "ROWSCAN_CACHE=only" : "the program (cache_only)", missing));
   ck_assert_str_eq(rowscan_status_name(ROWSCAN_NOT_CACHED), "ROWSCAN_NOT_CACHED");
   ck_assert_int_eq(told->compiles, 0);
@@ -297,7 +297,7 @@ START_TEST(a_list_too_long_for_the_limit_is_told) {
                                               .threads = 1, .visit = note_warmed, .user = &book));
     ck_assert_int_eq(status, half ? ROWSCAN_CACHE_FAILED : ROWSCAN_OK);
     ck_assert_int_eq(book.failed, 0);
-    const char *told_of = path_of("of %d entries are gone again: the cache (", entries_of(list, SPECS, three, 3)),
+    const char *told_of = path_of("of %d entries were evicted again: the cache (", entries_of(list, SPECS, three, 3)),
                *limit_told = path_of(") keeps at most %lld bytes", (long long)limit);
     ck_assert_msg(!half || (strstr(rowscan_last_error(), told_of) && strstr(rowscan_last_error(), limit_told)), "%s",
                   rowscan_last_error());
@@ -371,10 +371,9 @@ START_TEST(one_failure_is_not_all) {
   rowscan_status status = rowscan_warm(context, ROWSCAN_WARMING(.specs = list, .spec_count = SPECS, .archs = archs,
                                                                 .arch_count = 2, .visit = note_warmed, .user = &book));
   ck_assert_int_eq(status, ROWSCAN_NO_COMPILER);
-  ck_assert_str_eq(
-      rowscan_last_error(),
-      path_of("3 of 6 could not be made ready; the first: sm_91: NVRTC 13.0 ((a table)) does not know sm_91; it "
-              "knows sm_75 sm_80 sm_90 sm_120"));
+  ck_assert_str_eq(rowscan_last_error(), path_of("3 of 6 pairs of a spec and an architecture failed; the first: sm_91: "
+                                                 "NVRTC 13.0 ((a table)) does not support sm_91; it "
+                                                 "supports sm_75 sm_80 sm_90 sm_120"));
   ck_assert_int_eq(book.count, 6);
   ck_assert_int_eq(book.failed, 3);
   ck_assert_int_eq(book.compiled, entries_of(list, SPECS, archs + 1, 1));
@@ -387,7 +386,7 @@ START_TEST(what_is_missing_is_told_of_all) {
   visits book = {0};
   ck_assert_int_eq(warm(context, 3, 2, &book), ROWSCAN_NOT_CACHED);
   ck_assert_int_eq(book.failed, 9);
-  ck_assert_ptr_nonnull(strstr(book.message, "forbids compiling: sm_"));
+  ck_assert_ptr_nonnull(strstr(book.message, "disables compilation: sm_"));
   ck_assert_int_eq(told->compiles, 0);
   rowscan_close(context);
 }
@@ -405,7 +404,8 @@ START_TEST(what_is_not_kept_is_told) {
   for (int turn = 0; turn < 2; turn++) { /* the second time they are in memory, but not on disk */
     book = (visits){0};
     ck_assert_int_eq(warm(context, 1, 1, &book), ROWSCAN_CACHE_FAILED);
-    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "3 of 3 could not be made ready; the first: sm_75: kernel "));
+    ck_assert_ptr_nonnull(
+        strstr(rowscan_last_error(), "3 of 3 pairs of a spec and an architecture failed; the first: sm_75: kernel "));
     ck_assert_ptr_nonnull(strstr(rowscan_last_error(), path_of("the cache (%s) did not keep it", dir)));
   }
   rowscan_close(context);
@@ -414,9 +414,10 @@ START_TEST(what_is_not_kept_is_told) {
   int compiles = told->compiles;
   book = (visits){0};
   ck_assert_int_eq(warm(context, 1, 1, &book), ROWSCAN_CACHE_FAILED);
-  ck_assert_ptr_nonnull(strstr(rowscan_last_error(),
-                               "the first: sm_75: not in the cache (turned off by ROWSCAN_CACHE=off): sm_75, "
-                               "kernel aligned: op=sum in=f32 "));
+  ck_assert_ptr_nonnull(
+      strstr(rowscan_last_error(),
+             "the first: sm_75: the kernel is not in the cache (turned off by ROWSCAN_CACHE=off): sm_75, "
+             "kernel aligned: op=sum in=f32 "));
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), ", and there is no cache on disk to fill"));
   ck_assert_int_eq(told->compiles, compiles); /* in vain */
   rowscan_close(context);
@@ -441,13 +442,13 @@ START_TEST(bad_lists_are_refused) {
   refuse(context, (rowscan_warming){.specs = specs, .spec_count = -1}, "'spec_count': -1 is negative");
   refuse(context, (rowscan_warming){.arch_count = 1}, "'arch_count': 1, but 'archs' is NULL");
   refuse(context, (rowscan_warming){.archs = three, .arch_count = -1}, "'arch_count': -1 is negative");
-  refuse(context, (rowscan_warming){.archs = three, .arch_count = 129}, "'arch_count': 129 is more than 128");
-  refuse(context, (rowscan_warming){.archs = bad_arch, .arch_count = 2}, "'arch': \"90\"");
+  refuse(context, (rowscan_warming){.archs = three, .arch_count = 129}, "'arch_count': 129 exceeds 128");
+  refuse(context, (rowscan_warming){.archs = bad_arch, .arch_count = 2}, "'arch': '90' is not an architecture");
   refuse(context, (rowscan_warming){.threads = -1}, "'threads': -1 is negative");
   specs[1].length = -7;
   refuse(context, asked, "spec: field 'length': -7 is not a whole number, 0 to 2^56, or any (warming: specs[1])");
   specs[1].size = 16;
-  refuse(context, asked, "specs[1]: field 'size': 16, not ");
+  refuse(context, asked, "specs[1]: field 'size': 16, but the first spec's is ");
   rowscan_close(context);
 }
 END_TEST
@@ -593,7 +594,7 @@ START_TEST(what_can_not_be_explained_is_told) {
   explained book = {0};
   rowscan_context *context = open_context(fresh(), false);
   ck_assert_int_eq(rowscan_cache_why(context, &list[0], "90", explain, &book), ROWSCAN_BAD_ARGUMENT);
-  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'arch': \"90\""));
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'arch': '90' is not an architecture"));
   ck_assert_int_eq(rowscan_cache_why(context, ROWSCAN_SPEC(.length = -2), "sm_90", explain, &book),
                    ROWSCAN_BAD_ARGUMENT);
   rowscan_close(context);
@@ -801,10 +802,11 @@ START_TEST(what_is_not_exported_is_told) {
   ck_assert_int_eq(chmod(pack, 0660), 0);
   empty = open_without(dir, pack, true, compiler_id);
   ck_assert_int_eq(compile(empty, &list[0], "sm_90"), ROWSCAN_NOT_CACHED);
-  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), path_of("not in the cache (%s) nor in any pack (pack %s is not "
-                                                             "used: writable by others), and the program (cache_only) "
-                                                             "forbids compiling: sm_90, kernel ",
-                                                             dir, pack)));
+  ck_assert_ptr_nonnull(
+      strstr(rowscan_last_error(), path_of("the kernel is not in the cache (%s) nor in any pack (pack %s is not "
+                                           "used: writable by others), and the program (cache_only) "
+                                           "disables compilation: sm_90, kernel ",
+                                           dir, pack)));
   rowscan_close(empty);
   empty = open_without(dir, pack, false, NULL);
   ck_assert_int_eq(compile(empty, &list[0], "sm_90"), ROWSCAN_NO_COMPILER);
@@ -910,7 +912,8 @@ START_TEST(packs_serve_alone) {
   compiles = told->compiles;
   one.spec_count = 2;
   ck_assert_int_eq(rowscan_warm(context, &one), lone[_i].compiles ? ROWSCAN_CACHE_FAILED : lone[_i].lacks);
-  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "3 of 6 could not be made ready; the first: sm_75: "));
+  ck_assert_ptr_nonnull(
+      strstr(rowscan_last_error(), "3 of 6 pairs of a spec and an architecture failed; the first: sm_75: "));
   ck_assert(lone[_i].lacks == ROWSCAN_NO_COMPILER || strstr(rowscan_last_error(), " nor in 1 pack"));
   ck_assert_int_eq(told->compiles, compiles);
   ck_assert_int_eq(count_exported(context, NULL), entries_of(list, 1, three, 3));
@@ -965,7 +968,8 @@ START_TEST(entries_serve_without_the_compiler_that_made_them) {
   static const rowscan_status absent[] = {ROWSCAN_NO_COMPILER, ROWSCAN_NOT_CACHED, ROWSCAN_OK};
   ck_assert_int_eq(compile(context, &list[0], "sm_90"), absent[how]);
   if (_i == 1)
-    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), ") nor in 1 pack, and the program (cache_only) forbids"));
+    ck_assert_ptr_nonnull(
+        strstr(rowscan_last_error(), ") nor in 1 pack, and the program (cache_only) disables compilation"));
   rowscan_cache_info info = ROWSCAN_INFO(info);
   ck_assert_int_eq(rowscan_cache_info_get(context, &info), ROWSCAN_OK);
   ck_assert(info.packs == !imported && info.pack_entries == (imported ? 0 : all));
@@ -1134,14 +1138,14 @@ START_TEST(what_makes_no_pack_is_told) {
       /* what is longer than the library's is refused for the address that follows here, a byte of which may be 0 */
       {{.size = sizeof(rowscan_cache_filter) + sizeof(char *), .spec = "in=f32 reverse"}, "'size'"},
       {{.size = sizeof(rowscan_cache_filter), .spec = "in=f32 reverse"},
-       "'reverse' is no field=value (filter: field 'spec')"},
-      {{.size = sizeof(rowscan_cache_filter), .spec = "in=f32 kernel"}, "'kernel' is no field=value"},
-      {{.size = sizeof(rowscan_cache_filter), .spec = "lenght=5"}, "field 'lenght': there is none of this name"},
+       "'reverse' is not field=value (filter: field 'spec')"},
+      {{.size = sizeof(rowscan_cache_filter), .spec = "in=f32 kernel"}, "'kernel' is not field=value"},
+      {{.size = sizeof(rowscan_cache_filter), .spec = "lenght=5"}, "field 'lenght': unknown; the fields are"},
       {{.size = sizeof(rowscan_cache_filter), .spec = "in=float"}, "field 'in': 'float' is not one of f16,"},
       {{.size = sizeof(rowscan_cache_filter), .spec = "=f32"}, "field ''"},
       {{.size = sizeof(rowscan_cache_filter), .arch_count = 1}, "'arch_count': 1, but 'archs' is NULL"},
       {{.size = sizeof(rowscan_cache_filter), .archs = bad, .arch_count = -1}, "'arch_count': -1"},
-      {{.size = sizeof(rowscan_cache_filter), .archs = bad, .arch_count = 2}, "'arch': \"90\""}};
+      {{.size = sizeof(rowscan_cache_filter), .archs = bad, .arch_count = 2}, "'arch': '90' is not an architecture"}};
   char *file = fresh();
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     ck_assert_int_eq(rowscan_cache_export(context, file, &cases[i].filter, &exported), ROWSCAN_BAD_ARGUMENT);
@@ -1150,19 +1154,19 @@ START_TEST(what_makes_no_pack_is_told) {
   ck_assert_int_eq(rowscan_cache_export(context, file, NULL, &wrong_size), ROWSCAN_BAD_ARGUMENT);
   ck_assert_int_eq(rowscan_cache_import_memory(context, "x", 1, &(rowscan_cache_imported){0}), ROWSCAN_BAD_ARGUMENT);
   ck_assert_int_eq(rowscan_cache_export(context, "", NULL, &exported), ROWSCAN_BAD_ARGUMENT);
-  ck_assert_str_eq(rowscan_last_error(), "field 'file': \"\", which names none");
+  ck_assert_str_eq(rowscan_last_error(), "field 'file': '' is not the name of a file");
   ck_assert_int_eq(rowscan_cache_import(context, "", &imported), ROWSCAN_BAD_ARGUMENT);
-  ck_assert_str_eq(rowscan_last_error(), "field 'file': \"\", which names none");
+  ck_assert_str_eq(rowscan_last_error(), "field 'file': '' is not the name of a file");
   ck_assert(!exists(file));
   ck_assert_int_eq(rowscan_cache_export(context, path_of("%s/below", file), NULL, &exported), ROWSCAN_CACHE_FAILED);
-  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "/below can't be written: No such file"));
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "/below cannot be written: No such file"));
   ck_assert_int_eq(mkfifo(path_of("%s-fifo", file), 0600), 0);
   const char *no_files[] = {"/dev/null", path_of("%s-fifo", file)};
   for (int i = 0; i < 2; i++) {
     struct stat before, after;
     ck_assert_int_eq(lstat(no_files[i], &before), 0);
     ck_assert_int_eq(rowscan_cache_export(context, no_files[i], NULL, &exported), ROWSCAN_CACHE_FAILED);
-    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), " can't be written: it is not a regular file"));
+    ck_assert_ptr_nonnull(strstr(rowscan_last_error(), " cannot be written: it is not a regular file"));
     ck_assert_int_eq(lstat(no_files[i], &after), 0);
     ck_assert(after.st_mode == before.st_mode && after.st_ino == before.st_ino);
   }
@@ -1251,7 +1255,8 @@ START_TEST(unknown_words_are_told) {
   ck_assert_int_ge(messages, 1);
   setenv("ROWSCAN_CACHE", "On", 1);
   setenv("ROWSCAN_TUNE", "hopper", 1);
-  ck_assert_str_eq(written(NULL, NULL), "rowscan: warning: ROWSCAN_TUNE: 'hopper' is no architecture from sm_75 on\n");
+  ck_assert_str_eq(written(NULL, NULL),
+                   "rowscan: warning: ROWSCAN_TUNE: 'hopper' is not an architecture of sm_75 or later\n");
   unsetenv("ROWSCAN_TUNE");
   ck_assert_str_eq(written(NULL, NULL), "");
 }

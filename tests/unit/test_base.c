@@ -206,7 +206,7 @@ START_TEST(a_link_without_a_name_is_not_followed) {
   int fd = open(old, O_RDWR | O_CLOEXEC);
   ck_assert(fd >= 0 && unlink(old) == 0);
   spill(path_of("%s (deleted)", old), "x", 1);
-  ck_assert_str_eq(replace(path_of("/proc/self/fd/%d", fd)), "is a symbolic link to what has no name");
+  ck_assert_str_eq(replace(path_of("/proc/self/fd/%d", fd)), "is a symbolic link to a file without a name");
   close(fd);
 }
 END_TEST
@@ -376,7 +376,7 @@ START_TEST(a_file_of_another_size_is_not_put_in_place) {
     ck_assert_int_eq(write(whole.file, "1", 1), 1);
     ck_assert_int_eq(truncate(path_of("%s/%s", dir, whole.temporary), size), 0);
     ck_assert_int_eq(rs_whole_commit(&whole, 1), size == 1);
-    ck_assert(size == 1 || (strstr(whole.wrong, "has another size") && errno == 0));
+    ck_assert(size == 1 || (strstr(whole.wrong, "does not have the size") && errno == 0));
     ck_assert_int_eq(names_in(dir, ""), 1);
     size_t bytes;
     free(slurp(old, &bytes));

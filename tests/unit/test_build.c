@@ -446,12 +446,14 @@ START_TEST(what_may_not_be_compiled_is_told) {
   told->calls = 0;
   rs_binary binary = {.facts.registers = 77};
   ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 80, false), ROWSCAN_NOT_CACHED);
-  ck_assert_str_eq(rowscan_last_error(), path_of("not in the cache (%s), and the boss forbids compiling: sm_80", dir));
+  ck_assert_str_eq(rowscan_last_error(),
+                   path_of("the kernel is not in the cache (%s), and the boss disables compilation: sm_80", dir));
   check_counts(builder, 1, 2, 1);
   ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, true), ROWSCAN_NOT_CACHED);
-  ck_assert_str_eq(rowscan_last_error(), path_of("the driver rejected an entry of the cache (%s), and the boss forbids "
-                                                 "compiling: sm_90",
-                                                 dir));
+  ck_assert_str_eq(rowscan_last_error(),
+                   path_of("the driver rejected an entry of the cache (%s), and the boss disables "
+                           "compilation: sm_90",
+                           dir));
   check_counts(builder, 1, 2, 1);
   ck_assert_int_eq(binary.facts.registers, 77);
   ck_assert_int_eq(told->calls, 0);
@@ -460,8 +462,9 @@ START_TEST(what_may_not_be_compiled_is_told) {
   builder = open_builder(NULL);
   rs_builder_forbid(builder, "the boss");
   ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, false), ROWSCAN_NOT_CACHED);
-  ck_assert_str_eq(rowscan_last_error(),
-                   "not in the cache (turned off by the program), and the boss forbids compiling: sm_90");
+  ck_assert_str_eq(
+      rowscan_last_error(),
+      "the kernel is not in the cache (turned off by the program), and the boss disables compilation: sm_90");
   rs_builder_close(builder);
 }
 END_TEST
@@ -542,13 +545,13 @@ START_TEST(each_decision_is_told) {
   expect_decisions(&book, (const char *[]){"compiled", "kept on disk", NULL});
   rs_binary binary;
   ck_assert_int_eq(rs_build(builder, &binary, canonical, mistaken, 90, false), ROWSCAN_COMPILE_FAILED);
-  expect_decisions(&book, (const char *[]){"not found in the cache", "not compiled, which failed", NULL});
+  expect_decisions(&book, (const char *[]){"not found in the cache", "failed to compile", NULL});
   rs_builder_close(builder);
   builder = rs_builder_open(rs_store_open(&(rs_store_options){.off_by = "the program"}), make_compiler(13000), &log);
   build_text(builder, source, 90, false);
   expect_decisions(&book, (const char *[]){"not found in the cache", "compiled", "not kept on disk", NULL});
   build_text(builder, source, 90, false);
-  expect_decisions(&book, (const char *[]){"not found in the cache", "had from another thread", NULL});
+  expect_decisions(&book, (const char *[]){"not found in the cache", "compiled by another thread", NULL});
   rs_builder_close(builder);
 }
 END_TEST
@@ -831,7 +834,7 @@ START_TEST(an_unknown_architecture_is_told) {
   rs_binary binary;
   ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 91, false), ROWSCAN_NO_COMPILER);
   ck_assert_str_eq(rowscan_last_error(),
-                   "NVRTC 13.0 ((a table)) does not know sm_91; it knows sm_75 sm_80 sm_90 sm_120");
+                   "NVRTC 13.0 ((a table)) does not support sm_91; it supports sm_75 sm_80 sm_90 sm_120");
   ck_assert_int_eq(told->compiles, 0);
   check_counts(builder, 0, 1, 0);
   int archs[4], count = 3;
@@ -885,7 +888,8 @@ START_TEST(who_forbids_is_told_before_what_is_missing) {
   rs_builder_forbid(builder, "the boss");
   rs_binary binary;
   ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, false), ROWSCAN_NOT_CACHED);
-  ck_assert_str_eq(rowscan_last_error(), path_of("not in the cache (%s), and the boss forbids compiling: sm_90", dir));
+  ck_assert_str_eq(rowscan_last_error(),
+                   path_of("the kernel is not in the cache (%s), and the boss disables compilation: sm_90", dir));
   check_counts(builder, 0, 1, 0);
   ck_assert_int_eq(rs_build(builder, &binary, canonical, source, 90, true), ROWSCAN_NOT_CACHED);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "the driver rejected an entry"));

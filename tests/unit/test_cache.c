@@ -347,20 +347,20 @@ START_TEST(a_right_digest_excuses_nothing) {
     const char *damage;
   } lies[] = {
       {0, 'R', "not an entry of rowscan"},
-      {8, 2, "of another format version"},
-      {8, 0, "of another format version"},
-      {11, 1, "of another format version"},
+      {8, 2, "its format version is not supported"},
+      {8, 0, "its format version is not supported"},
+      {11, 1, "its format version is not supported"},
       {12, 17, "truncated"},
       {15, 0xff, "truncated"},
-      {16, 0, "a part is not followed by zeros"},
-      {63, 1, "a part is not followed by zeros"},
-      {64, 1, "a part is not followed by zeros"},
+      {16, 0, "the padding of a part is not zero"},
+      {63, 1, "the padding of a part is not zero"},
+      {64, 1, "the padding of a part is not zero"},
       {16, 16, "truncated"},
-      {12, 5, "its key is not a text"},
-      {12, 8, "its key is not a text"},
-      {34, 0, "its key is not a text"},
-      {39, 1, "its key is not a text"},
-      {47, 1, "its key is not a text"},
+      {12, 5, "its key is not text"},
+      {12, 8, "its key is not text"},
+      {34, 0, "its key is not text"},
+      {39, 1, "its key is not text"},
+      {47, 1, "its key is not text"},
   };
   char *dir = fresh(), *path = entry_path(dir, "op=sum\n");
   rs_store *store = open_at(dir);
@@ -422,7 +422,7 @@ START_TEST(another_key_under_the_same_name_is_a_miss) {
   ck_assert_int_eq(rename(a, b), 0);
   ck_assert(!hits(store, "a") && !hits(store, "b"));
   ck_assert_int_eq(book.messages[0], 1);
-  ck_assert_str_eq(damage_of_only(store), "under the name of another key");
+  ck_assert_str_eq(damage_of_only(store), "it holds another key");
   ck_assert(put(store, "b", "of b") && has(store, "b", "of b"));
   ck_assert_str_eq(damage_of_only(store), "");
   rs_store_close(store);

@@ -120,7 +120,7 @@ START_TEST(a_gpu_that_can_serve_does) {
   ck_assert_int_eq(rowscan_context_info_get(context, &info), ROWSCAN_BAD_ARGUMENT);
   rowscan_close(context);
   ck_assert_int_eq(rowscan_open(&context, ROWSCAN_OPTIONS(.device = 2)), ROWSCAN_NO_DEVICE);
-  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "field 'device': 2; there are 2 GPUs"));
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "field 'device': 2 is not the number of a GPU; there are 2 GPUs"));
   ck_assert_int_eq(open_as(&context, ROWSCAN_ENGINE_HOST, NULL), ROWSCAN_OK);
   ck_assert_str_eq(info_of(context).why, "");
   rowscan_close(context);
@@ -188,8 +188,8 @@ START_TEST(a_gpu_without_a_compiler_is_told) {
   rowscan_plan *plan;
   load_driver();
   setenv("ROWSCAN_NVRTC", "/no/such/libnvrtc.so.13", 1);
-  must_fall(NULL, 1, 0, "GPU 0 is sm_90, there is no NVRTC to compile its kernels, and neither the cache");
-  must_fall(cache, 1, 0, path_of("neither the cache (%s) nor a pack has any", cache));
+  must_fall(NULL, 1, 0, "GPU 0 is sm_90: NVRTC was not found, and neither the cache");
+  must_fall(cache, 1, 0, path_of("neither the cache (%s) nor a pack has kernels for it", cache));
   ck_assert_int_eq(open_as(&context, ROWSCAN_ENGINE_CUDA, cache), ROWSCAN_OK);
   ck_assert_int_eq(rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = 5)), ROWSCAN_NO_COMPILER);
   rowscan_close(context);
@@ -220,7 +220,7 @@ START_TEST(a_gpu_without_a_compiler_is_told) {
     rowscan_close(context);
   }
   ck_assert_int_eq(chmod(pack, 0666), 0);
-  must_fall(NULL, 2, 0, path_of("nor a pack has any (pack %s is not used: writable by others)", pack));
+  must_fall(NULL, 2, 0, path_of("nor a pack has kernels for it (pack %s is not used: writable by others)", pack));
 }
 END_TEST
 
@@ -286,12 +286,12 @@ START_TEST(the_host_refuses_what_is_for_a_gpu) {
   try_arrays(context, x, y, NULL, "field 'input': ");
   try_arrays(context, y, x, NULL, "field 'output': ");
   try_arrays(context, y, x, NULL,
-             "is memory of a GPU, which the processor can't reach; engine auto chose the host, "
+             "is memory of a GPU, which the CPU cannot access; engine auto chose the CPU, "
              "because: GPU 0 is sm_70, older than sm_75");
-  try_arrays(context, y, y, stream, "field 'stream': 0x5000, but the context works on the host");
+  try_arrays(context, y, y, stream, "field 'stream': 0x5000, but this context runs on the CPU, which has no streams");
   rowscan_close(context);
   ck_assert_int_eq(open_as(&context, ROWSCAN_ENGINE_HOST, NULL), ROWSCAN_OK);
-  try_arrays(context, y, y, stream, "field 'stream': 0x5000, but the context works on the host");
+  try_arrays(context, y, y, stream, "field 'stream': 0x5000, but this context runs on the CPU, which has no streams");
   rowscan_close(context);
 }
 END_TEST

@@ -82,7 +82,7 @@ START_TEST(architectures_are_told) {
   }
   rs_binary binary;
   ck_assert_int_eq(rs_build(builder, &binary, canonical, small, 77, false), ROWSCAN_NO_COMPILER);
-  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "does not know sm_77; it knows sm_"));
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "does not support sm_77; it supports sm_"));
   rs_builder_close(builder);
 }
 END_TEST

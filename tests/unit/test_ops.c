@@ -85,26 +85,26 @@ START_TEST(first_lines_that_are_wrong) {
   } wrong[] = {
       {"", "has no op=NAME"},
       {"numbers=2", "has no op=NAME"},
-      {"op=", "'op=' in its first line: op is a letter or _"},
-      {"op=2D", "'op=2D' in its first line: op is a letter or _"},
+      {"op=", "'op=' in its first line: op must be a letter or _"},
+      {"op=2D", "'op=2D' in its first line: op must be a letter or _"},
       {"op=a-b", "'op=a-b'"},
-      {"op=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmno", "40 in all at most"},
-      {"op=sum", "op=sum: the library has an operator of this name"},
-      {"op=argmin", "op=argmin: the library"},
-      {"op=W numbers=0", "'numbers=0' in its first line: numbers is 1, 2, 3 or 4"},
+      {"op=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmno", "at most 40 characters"},
+      {"op=sum", "op=sum is the name of an operator of the library"},
+      {"op=argmin", "op=argmin is the name"},
+      {"op=W numbers=0", "'numbers=0' in its first line: numbers must be 1, 2, 3 or 4"},
       {"op=W numbers=5", "'numbers=5'"},
       {"op=W numbers=12", "'numbers=12'"},
-      {"op=W types=float", "'types=float' in its first line: types is any, floats or integers"},
-      {"op=W coefficient=yes", "'coefficient=yes' in its first line: coefficient is 0 or 1"},
-      {"op=W commutative=1", "'commutative=1' in its first line: there are op, numbers, types, coefficient, inputs, "
-                             "params and outputs"},
-      {"op=W inputs=6", "'inputs=6' in its first line: inputs is 1, 2, 3, 4 or 5"},
-      {"op=W params=5", "'params=5' in its first line: params is 0, 1, 2, 3 or 4"},
-      {"op=W outputs=3", "'outputs=3' in its first line: outputs is 1 or 2"},
-      {"op=W inputs=2 coefficient=1", "has coefficient=1 and inputs=2; one of the inputs may be the coefficient"},
-      {"op=W params=1", "has params=1, which are floats, and not types=floats"},
-      {"op=W op=W", "'op' stands twice"},
-      {"op=W and more", "'and' in its first line is no field=value"},
+      {"op=W types=float", "'types=float' in its first line: types must be any, floats or integers"},
+      {"op=W coefficient=yes", "'coefficient=yes' in its first line: coefficient must be 0 or 1"},
+      {"op=W commutative=1", "'commutative=1' in its first line is unknown; the fields are op, numbers, types, "
+                             "coefficient, inputs, params, outputs"},
+      {"op=W inputs=6", "'inputs=6' in its first line: inputs must be 1, 2, 3, 4 or 5"},
+      {"op=W params=5", "'params=5' in its first line: params must be 0, 1, 2, 3 or 4"},
+      {"op=W outputs=3", "'outputs=3' in its first line: outputs must be 1 or 2"},
+      {"op=W inputs=2 coefficient=1", "has both coefficient=1 and inputs=2; make the coefficient one of the inputs"},
+      {"op=W params=1", "params=1 in its first line requires types=floats"},
+      {"op=W op=W", "'op' is given twice"},
+      {"op=W and more", "'and' in its first line is not field=value"},
   };
   char text[512];
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -113,7 +113,8 @@ START_TEST(first_lines_that_are_wrong) {
          "its first line, 'template <class A>', does not begin with '// rowscan:'");
   refuse(ROWSCAN_BAD_ARGUMENT, ROWSCAN_OPERATOR(.source = ""), "its first line, ''");
   refuse(ROWSCAN_BAD_ARGUMENT, ROWSCAN_OPERATOR(.f32 = &by_larger), "field 'source': NULL");
-  refuse(ROWSCAN_BAD_ARGUMENT, &(rowscan_operator){.source = ""}, "field 'size': 0; use ROWSCAN_OPERATOR");
+  refuse(ROWSCAN_BAD_ARGUMENT, &(rowscan_operator){.source = ""},
+         "field 'size': 0 is not a size of this struct; use ROWSCAN_OPERATOR");
 }
 END_TEST
 
@@ -126,7 +127,7 @@ START_TEST(a_text_reads_no_files) {
   static const struct {
     const char *text, *message;
   } wrong[] = {
-      {"#include " FILE_NAME, "line 2: '#include', but a text reads no files"},
+      {"#include " FILE_NAME, "line 2: '#include' is rejected, even in a comment: an operator must not read files"},
       {"\n#include \"plus.h\"", "line 3: '#include'"},
       {"#include<math.h>", "'#include'"},
       {"  #  \t include " FILE_NAME, "'#include'"},
@@ -137,12 +138,12 @@ START_TEST(a_text_reads_no_files) {
       {"%\\\n: \\\n inc\\\nlude " FILE_NAME, "'#include'"},
       {"#inc\\\nlude " FILE_NAME, "'#include'"},
       {"#\\\r\ninc\\\r\n\\\r\nlude " FILE_NAME, "'#include'"},
-      {"#/* */include " FILE_NAME, "line 2: a comment after '#'"},
-      {"# \\\n /\\\n*\n*/ include " FILE_NAME, "a comment after '#'"},
+      {"#/* */include " FILE_NAME, "line 2: a comment follows '#'"},
+      {"# \\\n /\\\n*\n*/ include " FILE_NAME, "a comment follows '#'"},
       {"/*\n*/ #include " FILE_NAME, "line 3: '#include'"},
       {"const char *s = R\"x(*/)x\"; /*\n#include " FILE_NAME "\n*/", "'#include'"},
-      {"#if __has_include(" FILE_NAME ")\n#endif", "'__has_include' is in it"},
-      {"#if __has_include_next(" FILE_NAME ")\n#endif", "'__has_include' is in it"},
+      {"#if __has_include(" FILE_NAME ")\n#endif", "'__has_include' is rejected"},
+      {"#if __has_include_next(" FILE_NAME ")\n#endif", "'__has_include' is rejected"},
       {"#if __has_\\\ninclude(" FILE_NAME ")\n#endif", "'__has_include'"},
       {"#define H __has_include\n#if H(" FILE_NAME ")\n#endif", "'__has_include'"},
       {"#define C(a, b) a##b\n#if C(__has_, include)(" FILE_NAME ")\n#endif", "'__has_include'"},
@@ -179,11 +180,11 @@ START_TEST(functions_that_are_wrong) {
   refuse(ROWSCAN_BAD_ARGUMENT, ROWSCAN_OPERATOR(.source = "// rowscan: op=Some", .u64 = &some),
          "field 'u64': its 'combine' is NULL");
   refuse(ROWSCAN_BAD_ARGUMENT, ROWSCAN_OPERATOR(.source = "// rowscan: op=Some coefficient=1", .f64 = &by_larger),
-         "field 'f64': its 'begin' is NULL, but there are coefficients");
+         "field 'f64': its 'begin' is NULL, but the operator has coefficients");
   refuse(ROWSCAN_BAD_ARGUMENT, ROWSCAN_OPERATOR(.source = "// rowscan: op=Some inputs=2", .f64 = &by_larger),
-         "field 'f64': its 'begin' is NULL, but there are further inputs");
+         "field 'f64': its 'begin' is NULL, but the operator has further inputs");
   refuse(ROWSCAN_BAD_ARGUMENT, ROWSCAN_OPERATOR(.source = "// rowscan: op=Some outputs=2", .f32 = &by_larger),
-         "field 'second_f32': NULL, but there are two outputs");
+         "field 'second_f32': NULL, but the operator has two outputs");
 }
 END_TEST
 
@@ -201,9 +202,9 @@ START_TEST(an_operator_is_one_for_good) {
   ck_assert_int_ne(once, twice);
   ck_assert_int_eq(create("op=Once\tnumbers=1  types=any coefficient=0 \r", &by_larger), once);
   refuse(ROWSCAN_BAD_ARGUMENT, ROWSCAN_OPERATOR(.source = "// rowscan: op=Once"),
-         "op=Once: there is an operator of this name with other text");
+         "op=Once exists already, with other text");
   refuse(ROWSCAN_BAD_ARGUMENT, ROWSCAN_OPERATOR(.source = "// rowscan: op=Twice\n", .f32 = &by_larger),
-         "op=Twice: there is an operator of this name with other host functions");
+         "op=Twice exists already, with other host functions");
   ck_assert_str_eq(rowscan_op_name(once), "Once");
   ck_assert_int_eq(rowscan_op_by_name("Once"), once);
   char *text;
@@ -263,7 +264,8 @@ START_TEST(there_are_64_at_most) {
     ck_assert(!rowscan_op_create(&op, ROWSCAN_OPERATOR(.source = text_of(text, line, ""))));
     ck_assert_int_eq(op, ROWSCAN_FIRST_CREATED + count);
   }
-  refuse(ROWSCAN_UNSUPPORTED, ROWSCAN_OPERATOR(.source = "// rowscan: op=Of64"), "Of64: the process has 64 operators");
+  refuse(ROWSCAN_UNSUPPORTED, ROWSCAN_OPERATOR(.source = "// rowscan: op=Of64"),
+         "Of64: the process has created 64 operators, which is the limit");
   ck_assert_int_eq(create("op=Of63", NULL), op);
 }
 END_TEST
@@ -283,14 +285,14 @@ START_TEST(what_it_serves) {
               "spec: field 'out': i64, but Floats computes in floats");
   refuse_spec((rowscan_spec){.op = integers}, ROWSCAN_BAD_ARGUMENT,
               "spec: field 'out': f32, but Integers computes in integers");
-  refuse_spec(
-      (rowscan_spec){.op = four, .mask_mode = ROWSCAN_MASK_HEADS}, ROWSCAN_UNSUPPORTED,
-      "spec: field 'mask_mode': heads of bool, but beside them a total of Four takes 20 bytes, and no more than "
-      "16 are served; heads, keys of up to 32 bits and accumulators of 32 bits take fewer");
+  refuse_spec((rowscan_spec){.op = four, .mask_mode = ROWSCAN_MASK_HEADS}, ROWSCAN_UNSUPPORTED,
+              "spec: field 'mask_mode': heads of bool: a segmented total of Four needs 20 bytes, and the limit is 16; "
+              "heads, keys of at most 32 bits and accumulators of 32 bits need fewer");
   refuse_spec((rowscan_spec){.op = four, .mask_mode = ROWSCAN_MASK_COEFFICIENT}, ROWSCAN_BAD_ARGUMENT,
-              "spec: field 'mask_mode': Four has no coefficient; linear_recurrence has");
+              "spec: field 'mask_mode': coefficient requires an operator with coefficients, such as linear_recurrence, "
+              "not Four");
   refuse_spec((rowscan_spec){.op = beside, .mask_mode = ROWSCAN_MASK_MULTIPLY}, ROWSCAN_BAD_ARGUMENT,
-              "spec: field 'mask_mode': multiply has no meaning for Beside; select has");
+              "spec: field 'mask_mode': Beside rejects multiply; use select");
   rowscan_spec good = {.size = sizeof good, .op = beside};
   ck_assert(!rowscan_spec_complete(&good));
   ck_assert_int_eq(good.mask_mode, ROWSCAN_MASK_COEFFICIENT);
@@ -330,14 +332,14 @@ START_TEST(it_has_no_carry) {
                                                       .output = {.data = out, .type = ROWSCAN_F32}),
                                       NULL),
                    ROWSCAN_UNSUPPORTED);
-  ck_assert_str_eq(rowscan_last_error(), "chunk: field 'op': a carry has no Carries");
+  ck_assert_str_eq(rowscan_last_error(), "chunk: field 'op': a carry does not support Carries");
   rowscan_carry_destroy(carry);
 }
 END_TEST
 
 START_TEST(without_functions_the_host_refuses) {
   static const char for_f64[] =
-      "spec: field 'op': Single has no host functions for accumulators of f64, only a text for "
+      "spec: field 'op': Single has no host functions for accumulators of f64; it runs only on "
       "GPUs";
   rowscan_op op = create("op=Single", &by_larger);
   double in[4] = {0}, out[4] = {0};
@@ -434,9 +436,9 @@ static void expect_doubt(const char *line, const rowscan_op_functions *f32, cons
 START_TEST(triples_are_tried) {
   rs_text doubt = {0};
   expect_doubt("op=Larger", &by_larger, NULL, NULL);
-  expect_doubt("op=Average", &by_average, "Average of f32 is not associative: of x = ", " (x o y) o z is ");
+  expect_doubt("op=Average", &by_average, "Average of f32 is not associative: for x = ", ", (x o y) o z is ");
   expect_doubt("op=LessOne", &by_less_one,
-               "LessOne of f32 has a neutral element e that is none: of x = ", " e o x is ");
+               "LessOne of f32 has a neutral element e that changes x: for x = ", ", e o x is ");
   ck_assert(!rs_associative(context, ROWSCAN_SUM, ROWSCAN_F32, &doubt));
   ck_assert_ptr_null(doubt.data);
 }

@@ -250,7 +250,7 @@ START_TEST(a_file_cut_short_while_it_is_open_is_a_miss) {
   ck_assert_ptr_null(spill_and_open(path, made, bytes, &pack));
   ck_assert_int_eq(truncate(path, RS_PACK_HEADER), 0);
   for (int i = 0; i < SMALL; i++)
-    ck_assert_str_eq(damage_of(&pack, key_of(i)), "can't be read");
+    ck_assert_str_eq(damage_of(&pack, key_of(i)), "cannot be read");
   rs_pack_close(&pack);
   free(made);
 }
@@ -277,10 +277,10 @@ START_TEST(a_right_digest_excuses_nothing) {
     uint64_t value;
     const char *damage;
   } lies[] = {
-      {32, 8, 0, "leads out of it"},          {32, 8, UINT64_MAX, "leads out of it"},
-      {32, 8, bytes, "leads out of it"},      {40, 8, bytes, "leads out of it"},
-      {40, 8, UINT64_MAX, "leads out of it"}, {40, 8, 0, "leaves some of it out"},
-      {40, 8, 16, "leaves some of it out"},   {0, 1, 255, "not in order"},
+      {32, 8, 0, "points outside the pack"},          {32, 8, UINT64_MAX, "points outside the pack"},
+      {32, 8, bytes, "points outside the pack"},      {40, 8, bytes, "points outside the pack"},
+      {40, 8, UINT64_MAX, "points outside the pack"}, {40, 8, 0, "leaves out part of the pack"},
+      {40, 8, 16, "leaves out part of the pack"},     {0, 1, 255, "not sorted"},
   };
   for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
     memcpy(copy, made, bytes);
@@ -306,7 +306,7 @@ START_TEST(a_right_digest_excuses_nothing) {
   rs_loaded loaded;
   const char *damage;
   ck_assert(!get_stem(&pack, "op=prod\n", &loaded, &damage));
-  ck_assert_str_eq(damage, "it is another key's");
+  ck_assert_str_eq(damage, "it holds another key");
   rs_pack_close(&pack);
   /* More entries than the file has room for. */
   memcpy(copy, made, bytes);
@@ -314,7 +314,7 @@ START_TEST(a_right_digest_excuses_nothing) {
   ck_assert_str_eq(rs_pack_view(&pack, copy, bytes), "truncated");
   memcpy(copy, made, bytes);
   copy[8]++;
-  ck_assert_str_eq(lie(copy, bytes, SMALL, &pack), "of another format version");
+  ck_assert_str_eq(lie(copy, bytes, SMALL, &pack), "its format version is not supported");
   free(copy);
   free(made);
 }
@@ -558,11 +558,11 @@ typedef struct holes {
 
 static const uint64_t huge = UINT64_C(6) << 30;
 static const holes hollow[] = {
-    {0, UINT32_C(1) << 27, false, false, "its index leads out of it", NULL, false},
+    {0, UINT32_C(1) << 27, false, false, "its index points outside the pack", NULL, false},
     {huge, 1, false, false, NULL, "not an entry of rowscan", false},
-    {huge, 1, true, false, NULL, "larger than any that the cache would keep", true},
+    {huge, 1, true, false, NULL, "too large for the cache's limit", true},
     {UINT64_C(200) << 20, 1, true, false, NULL, "its digest differs", false},
-    {UINT64_C(300) << 20, 1, true, true, NULL, "larger than any that the cache would keep", true},
+    {UINT64_C(300) << 20, 1, true, true, NULL, "too large for the cache's limit", true},
     {UINT64_C(1200) << 10, 1, true, true, NULL, NULL, false},
 };
 enum { HOLLOW = sizeof hollow / sizeof *hollow };
@@ -761,7 +761,7 @@ START_TEST(a_large_index_is_checked_in_pieces) {
   for (uint32_t i = 1; i < MANY; i += 997) {
     unsigned char *item = made + index + (size_t)i * RS_PACK_ITEM;
     item[0] ^= 0x80;
-    ck_assert_str_eq(lie(made, bytes, MANY, &pack), "its index is not in order");
+    ck_assert_str_eq(lie(made, bytes, MANY, &pack), "its index is not sorted");
     item[0] ^= 0x80;
   }
   free(made);
@@ -1181,7 +1181,7 @@ START_TEST(links_are_not_followed_to_what_is_not_trusted) {
   ck_assert(rename("volume/..2024/x.pack", "volume/..2024/y") == 0);
   expect_unused("volume/x.pack", "there is no such file");
   ck_assert(symlink("x.pack", "volume/..2024/x.pack") == 0);
-  expect_unused("volume/x.pack", "a symbolic link that leads nowhere");
+  expect_unused("volume/x.pack", "a symbolic link that cannot be followed");
   static const char *const no_files[] = {"/", "volume", "/dev/null", "fifo"};
   ck_assert_int_eq(mkfifo("fifo", 0600), 0);
   for (int i = 0; i < 4; i++) {

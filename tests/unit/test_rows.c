@@ -205,23 +205,26 @@ START_TEST(refusals) {
     const char *field, *value;
   } table[] = {
       {{.size = 1}, "'size'", "1"},
-      {{.rank = 1, .shape = shape, .flags = ROWSCAN_INCLUDE_INITIAL | ROWSCAN_EXCLUSIVE}, "'flags'", "contradict"},
+      {{.rank = 1, .shape = shape, .flags = ROWSCAN_INCLUDE_INITIAL | ROWSCAN_EXCLUSIVE},
+       "'flags'",
+       "exclude each other"},
       {{.rank = 1, .shape = shape, .mask = {.reserved = {memory}}}, "'mask.reserved'", "not NULL"},
       {{.rank = 1, .shape = shape, .init = {.data = memory, .type = ROWSCAN_F64}}, "'init.type'", "f64"},
       {{.rank = 1, .shape = shape, .totals = {.data = memory, .type = ROWSCAN_I8}}, "'totals.type'", "i8"},
-      {{.rank = 0, .shape = shape}, "'rank'", "0"},
-      {{.rank = 65, .shape = shape}, "'rank'", "65"},
-      {{.rank = 2, .dim = 2, .shape = shape}, "'dim'", "2"},
-      {{.rank = 2, .dim = -3, .shape = shape}, "'dim'", "-3"},
+      {{.rank = 1, .shape = shape, .init = {.data = memory, .type = 99}}, "'init.type'", "99 is not one of f16, bf16"},
+      {{.rank = 0, .shape = shape}, "'rank'", "0 is not between 1 and 64"},
+      {{.rank = 65, .shape = shape}, "'rank'", "65 is not between 1 and 64"},
+      {{.rank = 2, .dim = 2, .shape = shape}, "'dim'", "2 is not between -2 and 1"},
+      {{.rank = 2, .dim = -3, .shape = shape}, "'dim'", "-3 is not between -2 and 1"},
       {{.rank = 2}, "'shape'", "NULL"},
       {{.rank = 2, .shape = negative}, "'shape'", "-3"},
-      {{.rank = 2, .shape = huge}, "'shape'", "2^63"},
+      {{.rank = 2, .shape = huge}, "'shape'", "element 1, 3: the number of elements exceeds 2^63 - 1"},
       {{.rank = 2, .shape = many, .input = {.data = memory, .strides = broadcast}, .output = {.data = memory}},
        "'shape'",
-       "1073741824 rows of 1073741824 elements are more than 2^56"},
+       "1073741824 rows of 1073741824 elements exceed 2^56"},
       {{.rank = 1, .shape = one, .input = {.data = memory}, .output = {.data = memory, .type = ROWSCAN_F64}},
        "'input.type'",
-       "left out, which means f32, but 'output.type' is f64"},
+       "not set, which means f32, but 'output.type' is f64"},
       {{.rank = 1, .shape = one, .output = {.data = memory, .type = ROWSCAN_F16}}, "'input.type'", "f16"},
       {{.rank = 1,
         .shape = one,
@@ -250,17 +253,17 @@ START_TEST(refusals) {
        "'totals'",
        "aligned"},
       {{.rank = 1, .shape = shape, .more = {{.reserved = {memory}}}}, "'more[0].reserved'", "not NULL"},
-      {{.rank = 1, .shape = shape, .more = {{.data = memory}}}, "'more[0]'", "but this scan of sum has none"},
+      {{.rank = 1, .shape = shape, .more = {{.data = memory}}}, "'more[0]'", "but this scan of sum has no such array"},
       {{.rank = 1, .shape = shape, .more = {{.type = ROWSCAN_F32}}}, "'more1'", "sum has 0 further inputs"},
       {{.rank = 1, .shape = shape, .second = {.data = memory}}, "'second'", "sum has one output"},
-      {{.rank = 1, .shape = shape, .segments = {.data = memory}}, "'segments'", "has none"},
+      {{.rank = 1, .shape = shape, .segments = {.data = memory}}, "'segments'", "has no such array"},
       {{.rank = 1, .shape = shape, .mask = {.data = memory}},
        "'mask'",
-       "mask_mode is none; it may be select, multiply"},
+       "mask_mode is none; set it to select, multiply"},
       {{.rank = 1, .shape = shape, .mask = {.data = memory}, .segment_mode = ROWSCAN_MASK_HEADS},
        "'mask'",
        "mask_mode is none"},
-      {{.rank = 1, .shape = shape, .params = {0, 0.5}}, "'params'", "element 1, 0.5, but sum has 0 of them"},
+      {{.rank = 1, .shape = shape, .params = {0, 0.5}}, "'params'", "element 1, 0.5, but sum has 0 parameters"},
       {{.rank = 1,
         .shape = shape,
         .input = {.data = memory},
@@ -320,7 +323,7 @@ START_TEST(a_mask_that_is_not_there) {
   args.mask = memory;
   ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &args), ROWSCAN_BAD_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "field 'mask': "));
-  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "but mask_mode is none; it may be select, multiply"));
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "but mask_mode is none; set it to select, multiply"));
 }
 END_TEST
 
@@ -388,7 +391,7 @@ START_TEST(coefficients) {
   problem.mask_mode = ROWSCAN_MASK_SELECT;
   ck_assert_int_eq(rs_rows_from_problem(&rows, &spec, &problem), ROWSCAN_BAD_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(),
-                               "field 'more[0]': NULL, but linear_recurrence with a mask wants its coefficients here"));
+                               "field 'more[0]': NULL, but linear_recurrence with a mask reads its coefficients here"));
   problem.more[0] = (rowscan_input){.data = room + 256, .strides = one_a_row};
   ck_assert_msg(!rs_rows_from_problem(&rows, &spec, &problem), "%s", rowscan_last_error());
   ck_assert_int_eq(spec.mask_type, ROWSCAN_BOOL);
@@ -413,7 +416,7 @@ START_TEST(args_of_indices) {
   rowscan_args args = {.size = sizeof args, .rows = 1, .input = memory, .output = memory};
   args.length = (INT64_C(1) << 32) - 2;
   ck_assert_int_eq(rs_spec_of_run(&run, &own, &args), ROWSCAN_UNSUPPORTED);
-  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'length': 4294967294, but argmax numbers no more than"));
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'length': 4294967294 exceeds 4294967293"));
   args.length = 7;
   run = &spec;
   ck_assert_int_eq(rs_spec_of_run(&run, &own, &args), ROWSCAN_OK);
@@ -422,7 +425,7 @@ START_TEST(args_of_indices) {
   args.init = memory;
   ck_assert_int_eq(rs_rows_from_args(&rows, run, &args), ROWSCAN_UNSUPPORTED);
   ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'init'"));
-  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "but argmax has no initial values"));
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "but argmax accepts no initial values"));
 }
 END_TEST
 
@@ -461,7 +464,8 @@ START_TEST(args) {
   int64_t huge[] = {INT64_C(1) << 40, INT64_C(1) << 40}, none[] = {0, INT64_MAX / 7 + 1}, most[] = {0, INT64_MAX / 7};
   bad.row_shape = huge;
   ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
-  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'row_shape': the product with the length, 7, is over 2^63"));
+  ck_assert_ptr_nonnull(
+      strstr(rowscan_last_error(), "'row_shape': with the length 7, the number of elements exceeds 2^63"));
   bad.row_shape = none;
   ck_assert_int_eq(rs_rows_from_args(&rows, &spec, &bad), ROWSCAN_BAD_ARGUMENT);
   bad.row_shape = most;
@@ -472,7 +476,8 @@ START_TEST(args) {
   ck_assert_int_eq(rowscan_spec_complete(&one), ROWSCAN_OK);
   bad = (rowscan_args){.size = sizeof bad, .input = memory, .output = memory, .rows = INT64_C(1) << 40};
   ck_assert_int_eq(rs_rows_from_args(&rows, &one, &bad), ROWSCAN_BAD_ARGUMENT);
-  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "'rows': the product with the length, 1099511627776, is over"));
+  ck_assert_ptr_nonnull(
+      strstr(rowscan_last_error(), "'rows': with the length 1099511627776, the number of elements exceeds"));
 
   /* Strides that lead nowhere are not counted with. */
   int64_t ones[] = {1, 2}, far[] = {INT64_MAX, 7, INT64_MIN};
@@ -710,11 +715,11 @@ static const struct {
      .in_type = ROWSCAN_F32, .out_type = ROWSCAN_F32, .init = 64},
     {"larger elements in place", .shape = {8, 16}, .in_strides = {16, 1}, .out_strides = {16, 1},
      .in_type = ROWSCAN_I32, .out_type = ROWSCAN_I64, .first = "'output'",
-     .second = "in place both need elements of one size"},
+     .second = "a scan in place requires elements of the same size"},
     {"smaller elements in place", .shape = {8, 16}, .in_strides = {16, 1}, .out_strides = {16, 1},
      .in_type = ROWSCAN_F32, .out_type = ROWSCAN_F16, .first = "'output'", .second = "'input'"},
     {"transposed in place", .shape = {16, 16}, .in_strides = {1, 16}, .out_strides = {16, 1}, .in_type = ROWSCAN_F32,
-     .out_type = ROWSCAN_F32, .first = "'output'", .second = "in place both need the same strides"},
+     .out_type = ROWSCAN_F32, .first = "'output'", .second = "a scan in place requires the same strides"},
     {"reversed in place", .shape = {1, 16}, .out = 60, .in_strides = {16, 1}, .out_strides = {16, -1},
      .in_type = ROWSCAN_F32, .out_type = ROWSCAN_F32, .first = "'output'", .second = "'input'"},
     {"shifted by one", .shape = {1, 16}, .out = 4, .in_strides = {16, 1}, .out_strides = {16, 1},

@@ -92,11 +92,11 @@ START_TEST(floats_alone) {
   spec = complete((rowscan_spec){.op = ROWSCAN_EXTENDED_PROD, .mask_mode = ROWSCAN_MASK_MULTIPLY});
   ck_assert_int_eq(spec.acc_type, ROWSCAN_F32);
   refuse((rowscan_spec){.op = ROWSCAN_LOGSUMEXP, .in_type = ROWSCAN_I32}, ROWSCAN_BAD_ARGUMENT, "'in'",
-         "logsumexp wants a floating type, not i32");
+         "logsumexp requires a floating type, not i32");
   refuse((rowscan_spec){.op = ROWSCAN_EXTENDED_PROD, .in_type = ROWSCAN_BOOL}, ROWSCAN_BAD_ARGUMENT, "'in'",
-         "extended_prod wants a floating type, not bool");
+         "extended_prod requires a floating type, not bool");
   refuse((rowscan_spec){.op = ROWSCAN_LOGSUMEXP, .mask_mode = ROWSCAN_MASK_MULTIPLY}, ROWSCAN_BAD_ARGUMENT,
-         "'mask_mode'", "multiply has no meaning for logsumexp");
+         "'mask_mode'", "logsumexp rejects multiply; use select");
 }
 END_TEST
 
@@ -107,16 +107,18 @@ START_TEST(indices) {
   spec = complete((rowscan_spec){.op = ROWSCAN_ARGMIN, .out_type = ROWSCAN_I32, .length = INT64_C(1) << 31});
   ck_assert_int_eq(spec.acc_type, ROWSCAN_I32);
   refuse((rowscan_spec){.op = ROWSCAN_ARGMAX, .out_type = ROWSCAN_F32}, ROWSCAN_BAD_ARGUMENT, "'out'",
-         "argmax makes indices, i64 or i32, not f32");
+         "f32, but argmax returns indices of type i64 or i32");
   refuse((rowscan_spec){.op = ROWSCAN_ARGMAX, .acc_type = ROWSCAN_I32}, ROWSCAN_UNSUPPORTED, "'acc'",
-         "argmax to i64 has totals in i64, not in i32");
+         "i32, but argmax with indices of type i64 accumulates in i64");
   refuse((rowscan_spec){.op = ROWSCAN_ARGMAX, .out_type = ROWSCAN_I32, .length = (INT64_C(1) << 31) + 1},
-         ROWSCAN_UNSUPPORTED, "'length'", "2147483649, but argmax numbers no more than 2147483648 elements in i32");
+         ROWSCAN_UNSUPPORTED, "'length'",
+         "2147483649 exceeds 2147483648, the most elements that argmax can index in i32");
   refuse((rowscan_spec){.op = ROWSCAN_ARGMIN, .length = (INT64_C(1) << 32) - 2}, ROWSCAN_UNSUPPORTED, "'length'",
-         "4294967294, but argmin numbers no more than 4294967293 elements in i64");
-  refuse((rowscan_spec){.flags = ROWSCAN_TIES_FIRST}, ROWSCAN_BAD_ARGUMENT, "'ties_first'", "sum has no index");
+         "4294967294 exceeds 4294967293, the most elements that argmin can index in i64");
+  refuse((rowscan_spec){.flags = ROWSCAN_TIES_FIRST}, ROWSCAN_BAD_ARGUMENT, "'ties_first'",
+         "1 requires argmax or argmin, not sum");
   refuse((rowscan_spec){.op = ROWSCAN_ARGMAX, .mask_mode = ROWSCAN_MASK_MULTIPLY}, ROWSCAN_BAD_ARGUMENT, "'mask_mode'",
-         "multiply has no meaning for argmax");
+         "argmax rejects multiply; use select");
 }
 END_TEST
 
@@ -133,9 +135,9 @@ START_TEST(masked_recurrences) {
   ck_assert_int_eq(spec.more_types[0], ROWSCAN_U8);
   ck_assert_int_eq(spec.segment_type, ROWSCAN_I32);
   spec.more_types[0] = ROWSCAN_F32;
-  refuse(spec, ROWSCAN_UNSUPPORTED, "'more1'", "f32 is none of bool, u8 and the input's type, bf16");
+  refuse(spec, ROWSCAN_UNSUPPORTED, "'more1'", "f32 is not bool, u8 or the input's type, bf16");
   refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .more_types = {ROWSCAN_F32}}, ROWSCAN_BAD_ARGUMENT, "'more1'",
-         "linear_recurrence has 0 further inputs; beside a mask its coefficients are one");
+         "linear_recurrence has 0 further inputs; with a mask, more1 holds its coefficients");
   refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE,
                         .mask_mode = ROWSCAN_MASK_SELECT,
                         .more_types = {ROWSCAN_F32, ROWSCAN_F32}},
@@ -156,15 +158,17 @@ START_TEST(segments) {
     ck_assert_int_eq(spec.mask_type, key);
   }
   refuse((rowscan_spec){.mask_mode = ROWSCAN_MASK_KEYS, .mask_type = ROWSCAN_F32}, ROWSCAN_BAD_ARGUMENT, "'mask_type'",
-         "keys are integers or bool, not f32");
+         "keys must be integers or bool, not f32");
   refuse((rowscan_spec){.mask_mode = ROWSCAN_MASK_TAILS, .mask_type = ROWSCAN_I32}, ROWSCAN_UNSUPPORTED, "'mask_type'",
-         "i32 is none of bool, u8 and the input's type, f32");
+         "i32 is not bool, u8 or the input's type, f32");
   refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .mask_mode = ROWSCAN_MASK_TAILS}, ROWSCAN_UNSUPPORTED,
-         "'mask_mode'", "tails, but linear_recurrence has coefficients in the place of flags");
+         "'mask_mode'", "tails, but linear_recurrence uses the mask for its coefficients; set segment_mode");
   refuse((rowscan_spec){.op = ROWSCAN_LOGSUMEXP, .in_type = ROWSCAN_F64, .mask_mode = ROWSCAN_MASK_HEADS},
-         ROWSCAN_UNSUPPORTED, "'mask_mode'", "heads of bool, but beside them a total of logsumexp takes 20 bytes");
+         ROWSCAN_UNSUPPORTED, "'mask_mode'",
+         "heads of bool: a segmented total of logsumexp needs 20 bytes, and the limit is 16");
   refuse((rowscan_spec){.in_type = ROWSCAN_I64, .mask_mode = ROWSCAN_MASK_KEYS, .mask_type = ROWSCAN_I64},
-         ROWSCAN_UNSUPPORTED, "'mask_mode'", "keys of i64, but beside them a total of sum takes 20 bytes");
+         ROWSCAN_UNSUPPORTED, "'mask_mode'",
+         "keys of i64: a segmented total of sum needs 20 bytes, and the limit is 16");
 }
 END_TEST
 
@@ -179,13 +183,13 @@ START_TEST(fixed_point) {
     }
   complete((rowscan_spec){.acc_type = ROWSCAN_FIXED(0), .mask_mode = ROWSCAN_MASK_KEYS});
   refuse((rowscan_spec){.op = ROWSCAN_PROD, .acc_type = ROWSCAN_FIXED(3)}, ROWSCAN_BAD_ARGUMENT, "'acc'",
-         "fixed:3 is of sums of floating elements, not of prod of f32");
+         "fixed:3 requires a sum of floating elements, not prod of f32");
   refuse((rowscan_spec){.op = ROWSCAN_ARGMAX, .acc_type = ROWSCAN_FIXED(3)}, ROWSCAN_BAD_ARGUMENT, "'acc'",
-         "not of argmax of f32");
+         "a sum of floating elements, not argmax of f32");
   refuse((rowscan_spec){.in_type = ROWSCAN_I32, .acc_type = ROWSCAN_FIXED(3)}, ROWSCAN_BAD_ARGUMENT, "'acc'",
-         "not of sum of i32");
+         "not sum of i32");
   refuse((rowscan_spec){.out_type = ROWSCAN_I64, .acc_type = ROWSCAN_FIXED(3)}, ROWSCAN_UNSUPPORTED, "'out'",
-         "a scan of f32 can't be i64");
+         "i64 cannot hold the results of sum over f32; choose");
   refuse((rowscan_spec){.in_type = ROWSCAN_FIXED(3)}, ROWSCAN_BAD_ARGUMENT, "'in'", "259 is not one of f16");
   const int none[] = {ROWSCAN_BOOL + 1, ROWSCAN_FIXED_0 - 1, ROWSCAN_FIXED_62 + 1};
   for (int i = 0; i < 3; i++)
@@ -212,23 +216,22 @@ START_TEST(refusals) {
   refuse((rowscan_spec){.acc_type = ROWSCAN_F16}, ROWSCAN_UNSUPPORTED, "'acc'", "f16");
   refuse((rowscan_spec){.in_type = ROWSCAN_F64, .acc_type = ROWSCAN_F32}, ROWSCAN_UNSUPPORTED, "'acc'", "f32");
   refuse((rowscan_spec){.in_type = ROWSCAN_I8, .acc_type = ROWSCAN_F64}, ROWSCAN_UNSUPPORTED, "'acc'", "f64");
-  refuse((rowscan_spec){.op = ROWSCAN_AND}, ROWSCAN_BAD_ARGUMENT, "'in'",
-         "and combines the bits of integers and bool, not");
+  refuse((rowscan_spec){.op = ROWSCAN_AND}, ROWSCAN_BAD_ARGUMENT, "'in'", "and requires integers or bool, not f32");
   refuse((rowscan_spec){.op = ROWSCAN_XOR, .in_type = ROWSCAN_I8, .out_type = ROWSCAN_F32}, ROWSCAN_BAD_ARGUMENT,
-         "'out'", "xor makes integers and bool, not f32");
+         "'out'", "xor returns integers or bool, not f32");
   refuse((rowscan_spec){.op = ROWSCAN_OR, .in_type = ROWSCAN_I32, .out_type = ROWSCAN_I8}, ROWSCAN_BAD_ARGUMENT,
-         "'out'", "or of i32 can't be written as i8");
+         "'out'", "i8 cannot hold every result of or over i32");
   refuse((rowscan_spec){.op = ROWSCAN_OR, .in_type = ROWSCAN_U8, .mask_mode = ROWSCAN_MASK_MULTIPLY},
-         ROWSCAN_BAD_ARGUMENT, "'mask_mode'", "multiply has no meaning for or");
+         ROWSCAN_BAD_ARGUMENT, "'mask_mode'", "or rejects multiply; use select");
   refuse((rowscan_spec){.mask_mode = 7}, ROWSCAN_BAD_ARGUMENT, "'mask'", "7 is not one of none, select, multiply");
   refuse((rowscan_spec){.mask_mode = ROWSCAN_MASK_COEFFICIENT}, ROWSCAN_BAD_ARGUMENT, "'mask_mode'",
-         "sum has no coefficient; linear_recurrence has");
+         "coefficient requires an operator with coefficients, such as linear_recurrence, not sum");
   refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .mask_mode = ROWSCAN_MASK_MULTIPLY}, ROWSCAN_BAD_ARGUMENT,
-         "'mask_mode'", "multiply has no meaning for linear_recurrence; select has");
+         "'mask_mode'", "linear_recurrence rejects multiply; use select");
   refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .mask_type = ROWSCAN_F64}, ROWSCAN_UNSUPPORTED, "'mask_type'",
-         "f64 is none of bool, u8 and the input's type, f32");
+         "f64 is not bool, u8 or the input's type, f32");
   refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .in_type = ROWSCAN_I32, .out_type = ROWSCAN_BOOL},
-         ROWSCAN_UNSUPPORTED, "'out'", "bool can't hold a scan");
+         ROWSCAN_UNSUPPORTED, "'out'", "bool cannot hold the results of linear_recurrence");
   refuse((rowscan_spec){.mask_mode = ROWSCAN_MASK_SELECT, .mask_type = ROWSCAN_I16}, ROWSCAN_UNSUPPORTED, "'mask_type'",
          "i16");
   refuse((rowscan_spec){.mask_type = ROWSCAN_U8}, ROWSCAN_BAD_ARGUMENT, "'mask_type'", "u8, but there is no mask");
@@ -273,7 +276,7 @@ START_TEST(smaller_structs_stay_small) {
   spec.size = offsetof(rowscan_spec, regime);
   before = spec;
   ck_assert_int_eq(rowscan_spec_parse(&spec, "length=5 regime=long"), ROWSCAN_BAD_ARGUMENT);
-  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "no room for all that is not a default"));
+  ck_assert_ptr_nonnull(strstr(rowscan_last_error(), "bytes cannot hold every field that is not 0"));
   ck_assert_mem_eq(&spec, &before, sizeof spec);
   spec.size = 0;
   ck_assert_int_eq(rowscan_spec_parse(&spec, "length=5"), ROWSCAN_BAD_ARGUMENT);
@@ -365,14 +368,14 @@ static const struct {
     {"", "'length'", "missing", ROWSCAN_BAD_ARGUMENT},
     {" \n", "'length'", "missing", ROWSCAN_BAD_ARGUMENT},
     {"in=f32", "'length'", "missing", ROWSCAN_BAD_ARGUMENT},
-    {"length", "'length'", "is no field=value", ROWSCAN_BAD_ARGUMENT},
-    {"length 5", "'length'", "is no field=value", ROWSCAN_BAD_ARGUMENT},
+    {"length", "'length'", "is not field=value", ROWSCAN_BAD_ARGUMENT},
+    {"length 5", "'length'", "is not field=value", ROWSCAN_BAD_ARGUMENT},
     {"length= 5", "'length'", "'' is not a whole number", ROWSCAN_BAD_ARGUMENT},
-    {"=5", "field ''", "there are op, in, out", ROWSCAN_BAD_ARGUMENT},
-    {"length=5 size=40", "'size'", "there are op, in, out", ROWSCAN_BAD_ARGUMENT},
-    {"length=5 lengt=5", "'lengt'", "there is none", ROWSCAN_BAD_ARGUMENT},
-    {"length=5 Length=5", "'Length'", "there is none", ROWSCAN_BAD_ARGUMENT},
-    {"length=5 mask_=u8", "'mask_'", "there is none", ROWSCAN_BAD_ARGUMENT},
+    {"=5", "field ''", "unknown; the fields are op, in, out", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 size=40", "'size'", "unknown; the fields are op, in, out", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 lengt=5", "'lengt'", "unknown", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 Length=5", "'Length'", "unknown", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 mask_=u8", "'mask_'", "unknown", ROWSCAN_BAD_ARGUMENT},
     {"length=5 length=5", "'length'", "twice", ROWSCAN_BAD_ARGUMENT},
     {"length=5 reverse=0 reverse=0", "'reverse'", "twice", ROWSCAN_BAD_ARGUMENT},
     {"length=", "'length'", "''", ROWSCAN_BAD_ARGUMENT},
@@ -397,8 +400,8 @@ static const struct {
     {"length=5 acc=fixed:01", "'acc'", "'fixed:01'", ROWSCAN_BAD_ARGUMENT},
     {"length=5 in=fixed:1", "'in'", "'fixed:1' is not one of f16", ROWSCAN_BAD_ARGUMENT},
     {"length=5 out=fixed:1", "'out'", "'fixed:1' is not one of f16", ROWSCAN_BAD_ARGUMENT},
-    {"length=5 op=prod acc=fixed:3", "'acc'", "fixed:3 is of sums", ROWSCAN_BAD_ARGUMENT},
-    {"length=5 in=i32 acc=fixed:3", "'acc'", "not of sum of i32", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 op=prod acc=fixed:3", "'acc'", "fixed:3 requires a sum", ROWSCAN_BAD_ARGUMENT},
+    {"length=5 in=i32 acc=fixed:3", "'acc'", "not sum of i32", ROWSCAN_BAD_ARGUMENT},
     {"length=5 mask=1", "'mask'", "'1' is not one of none, select", ROWSCAN_BAD_ARGUMENT},
     {"length=5 mask=select mask_type=u4", "'mask_type'", "'u4'", ROWSCAN_BAD_ARGUMENT},
     {"length=5 mask_type=u8", "'mask_type'", "u8, but there is no mask", ROWSCAN_BAD_ARGUMENT},
@@ -411,28 +414,31 @@ static const struct {
     {"length=5 row_rank=64", "'row_rank'", "'64'", ROWSCAN_BAD_ARGUMENT},
     {"length=5 row_rank=4294967297", "'row_rank'", "'4294967297'", ROWSCAN_BAD_ARGUMENT},
     {"length=5 regime=rows", "'regime'", "'rows' is not one of auto, row", ROWSCAN_BAD_ARGUMENT},
-    {"length=5 in=f16 out=i32", "'out'", "i32", ROWSCAN_UNSUPPORTED},
-    {"length=5 in=i8 acc=f64", "'acc'", "f64", ROWSCAN_UNSUPPORTED},
+    {"length=5 in=f16 out=i32", "'out'", "i32 cannot hold the results of sum over f16", ROWSCAN_UNSUPPORTED},
+    {"length=5 in=i8 acc=f64", "'acc'", "a scan from i8 to i64 accumulates in i64, not in f64", ROWSCAN_UNSUPPORTED},
+    {"length=5 op=gae second=f64", "'second'", "f64 is neither the output's type, f32, nor the input's, f32",
+     ROWSCAN_BAD_ARGUMENT},
     {"length=5 mask=select mask_type=i16", "'mask_type'", "i16", ROWSCAN_UNSUPPORTED},
     {"length=5 more1=f32", "'more1'", "f32, but sum has 0 further inputs", ROWSCAN_BAD_ARGUMENT},
     {"length=5 second=f32", "'second'", "f32, but sum has one output", ROWSCAN_BAD_ARGUMENT},
-    {"length=5 op=argmax second=f64", "'second'", "f64, but the values of argmax are of the input's type, f32",
+    {"length=5 op=argmax second=f64", "'second'", "f64, but the values of argmax have the input's type, f32",
      ROWSCAN_BAD_ARGUMENT},
     {"length=5 segments=select", "'segments'", "'select' is not one of none, heads, tails, keys", ROWSCAN_BAD_ARGUMENT},
-    {"length=5 segments=heads mask=tails", "'segments'", "heads, but there are some already: mask_mode is tails",
+    {"length=5 segments=heads mask=tails", "'segments'", "heads, but mask_mode tails defines segments already",
      ROWSCAN_BAD_ARGUMENT},
     {"length=5 segment_type=u8", "'segment_type'", "u8, but there are no segments", ROWSCAN_BAD_ARGUMENT},
-    {"length=5 mask=select segments=keys segment_type=f32", "'segment_type'", "keys are integers or bool, not f32",
+    {"length=5 mask=select segments=keys segment_type=f32", "'segment_type'", "keys must be integers or bool, not f32",
      ROWSCAN_BAD_ARGUMENT},
-    {"length=5 mask=select segments=heads segment_type=i16", "'segment_type'", "i16 is none of bool, u8",
+    {"length=5 mask=select segments=heads segment_type=i16", "'segment_type'", "i16 is not bool, u8",
      ROWSCAN_UNSUPPORTED},
-    {"length=5 op=logsumexp in=f64 mask=select segments=heads", "'segments'", "takes 20 bytes", ROWSCAN_UNSUPPORTED},
+    {"length=5 op=logsumexp in=f64 mask=select segments=heads", "'segments'", "total of logsumexp needs 20 bytes",
+     ROWSCAN_UNSUPPORTED},
     {"length=5 op=argmin second=f32 regime=column layout=columns", "'regime'", "column cannot be forced on argmin",
      ROWSCAN_UNSUPPORTED},
     {"length=0000000000000000000000000000000000000000000000000000005", "'length'", "00000...' is not",
      ROWSCAN_BAD_ARGUMENT},
     {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=5", "field 'aaaaaaaaaa",
-     "aaa': there is none", ROWSCAN_BAD_ARGUMENT},
+     "aaa': unknown", ROWSCAN_BAD_ARGUMENT},
 };
 
 /* _i: which. The spec is left as it was. */
