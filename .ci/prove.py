@@ -43,7 +43,7 @@ for first in range(PERIOD):
 
 # A change of one file, at any seed, takes this part.
 for file, step, part in (("tests/fuzz/npy.c", "turns", "fuzz"), ("src/cli/npy.c", "turns", "fuzz"),
-                         ("kernels/ring.cuh", "turns", "compilers"), ("src/host/blocks.h", "turns", "musl"),
+                         ("kernels/row_ring.cuh", "turns", "compilers"), ("src/host/blocks.h", "turns", "musl"),
                          ("src/host/blocks.h", "turns", "aarch64"), ("Makefile.am", "turns", "distcheck"),
                          ("+src/host/new.h", "turns", "distcheck"), ("cache/put.c", "asan-turns", "files"),
                          ("python/rowscan/torch.py", "package", "torch_newest"),
