@@ -79,7 +79,7 @@ struct AskewTile : WideTile<P, THREADS, VECTOR, STEPS, 32, true, PACKED, AskewTi
     });
   }
   RS_METHOD static unsigned char *word_of(In *at) {
-    return reinterpret_cast<unsigned char *>(at - Copy<In>::offset_of(at));
+    return reinterpret_cast<unsigned char *>(at - offset_of(at));
   }
 };
 

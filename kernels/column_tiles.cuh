@@ -8,6 +8,8 @@
 #pragma once
 #include "cuts.h"
 #include "rows.cuh"
+#include "run.cuh"
+#include "stages.cuh"
 
 template <class P> struct ColumnTiles {
   RS_TYPES_OF(P);
@@ -56,7 +58,7 @@ template <class P> struct ColumnTiles {
   }
   // Copies keep the offset from a word that their originals have, which all tiles of an outer share.
   template <class E> RS_METHOD int shift_of(const E *run) const {
-    return (int)(reinterpret_cast<u64>(P::reverse ? run + P::length * cut.columns : run) % 16 / sizeof(E));
+    return offset_of(P::reverse ? run + P::length * cut.columns : run);
   }
   // A piece of a tile: elements of the outer's run, from one on, and where that one is in the copy.
   struct Piece {
@@ -74,41 +76,33 @@ template <class P> struct ColumnTiles {
   }
   // One input of an outer.
   template <class E> struct Source {
-    static constexpr int UNIT = 16 / (int)sizeof(E);
     const E *run;
-    i64 head, end;   // the first element in a whole word, and the one after the last
+    WholeWords<i64> words;
     int rest, shift; // elements in no whole word; none: each tile is whole words
   };
   template <class E> RS_METHOD Source<E> source(int which, u32 outer) const {
-    constexpr int UNIT = Source<E>::UNIT;
     const E *run = run_of<E>(which, outer);
-    i64 all = P::length * cut.columns, head = (i64)((0 - reinterpret_cast<u64>(run)) % 16 / sizeof(E));
-    head = head < all ? head : all;
-    i64 body = (all - head) / UNIT * UNIT;
-    return {run, head, head + body, (int)(all - body), shift_of(run)};
+    i64 all = P::length * cut.columns;
+    auto words = WholeWords<i64>::of(run, all);
+    return {run, words, (int)(all - words.body), shift_of(run)};
   }
   // The lane's piece of a tile in whole words, those at its ends included as far as the run has them.
   template <class E> RS_METHOD Piece words_of(const Source<E> &source, const Tile &tile, int pitch) const {
-    constexpr int UNIT = Source<E>::UNIT;
     Piece piece = piece_of(tile, (int)lane_index(), pitch, source.shift);
-    int low = piece.place % UNIT;
-    i64 from = piece.from - low, to = from + (low + piece.count + UNIT - 1) / UNIT * UNIT;
-    from = from > source.head ? from : source.head;
-    to = to < source.end ? to : source.end;
-    if (piece.count == 0 || to <= from)
+    auto words = source.words.template around<E>(piece.from, piece.place % UNIT_OF<E>, piece.count);
+    if (piece.count == 0 || words.count == 0)
       return {0, 0, 0};
-    return {from, piece.place + (int)(from - piece.from), (int)(to - from)};
+    return {words.from, piece.place + (int)(words.from - piece.from), words.count};
   }
-  template <class E> RS_METHOD static void bring(const Source<E> &source, const Piece &words, E *copy, Arrival *full) {
-    if (words.count)
-      bulk_load(copy + words.place, source.run + words.from, words.count * (u32)sizeof(E), full);
+  template <class E> RS_METHOD static void bring(const Source<E> &source, const Piece &words, E *copy, Filling stage) {
+    stage.load(copy + words.place, source.run + words.from, words.count * (u32)sizeof(E));
   }
   // Those of the run's elements in no whole word that the tile has; whether the lane had one.
   template <class E> RS_METHOD bool bring_rest(const Source<E> &source, const Tile &tile, int pitch, E *copy) const {
     int i = (int)lane_index();
     if (i >= source.rest)
       return false;
-    i64 at = i < source.head ? i : source.end - source.head + i;
+    i64 at = i < source.words.head ? i : source.words.body + i;
     i64 past = P::length - tile.first - cut.steps, low = (P::reverse ? past : tile.first) * cut.columns,
         in_tile = at - low;
     if (in_tile < 0 || in_tile >= (i64)cut.steps * cut.columns)
@@ -134,7 +128,7 @@ template <class P> struct ColumnTiles {
   };
   // A warp calls it: starts to bring a tile to a stage and signals; each lane for what it wrote itself. shift: where
   // the copies begin after a word, elements; in halves, input and mask.
-  RS_METHOD void load(int stage, u32 turn, Sources &from, Arrival *full, u32 &shift) const {
+  RS_METHOD void load(int stage, u32 turn, Sources &from, Filling full, u32 &shift) const {
     Tile tile = tile_of(turn);
     if (tile.outer != from.outer) {
       from.outer = tile.outer;
@@ -156,11 +150,11 @@ template <class P> struct ColumnTiles {
     }
     if (lane_index() == 0) {
       shift = (u32)from.in.shift | (u32)from.mask.shift << 16;
-      arrival_expect(full, bytes);
+      full.expect(bytes);
     }
     warp_barrier(); // no copy before it is expected
     if (lane_index() != 0)
-      arrival_signal(full);
+      full.signal();
     bring(from.in, in_words, in(stage), full);
     if constexpr (MASKED)
       bring(from.mask, mask_words, mask(stage), full);
@@ -174,17 +168,18 @@ template <class P> struct ColumnTiles {
     Tile tile = tile_of(turn);
     if (tile.outer != from.outer)
       return;
-    constexpr int UNIT = Source<In>::UNIT;
-    i64 first = (P::reverse ? P::length - tile.first - tile.count : tile.first) * cut.columns - from.in.head;
+    constexpr int UNIT = UNIT_OF<In>;
+    const WholeWords<i64> &words = from.in.words;
+    i64 first = (P::reverse ? P::length - tile.first - tile.count : tile.first) * cut.columns - words.head;
     i64 to = first + tile.count * cut.columns;
     first = first < 0 ? 0 : first / UNIT * UNIT;
-    to = (to < from.in.end - from.in.head ? to : from.in.end - from.in.head) / UNIT * UNIT;
+    to = (to < words.body ? to : words.body) / UNIT * UNIT;
     if (first < to)
-      bulk_prefetch(from.in.run + from.in.head + first, (u32)(to - first) * (u32)sizeof(In));
+      bulk_prefetch(from.in.run + words.head + first, (u32)(to - first) * (u32)sizeof(In));
   }
   // Elements of a piece of a tile in no whole word, by all lanes.
   RS_METHOD void store_edges(const Tile &tile, int shift, Out *to, const Out *from) const {
-    constexpr int UNIT = 16 / (int)sizeof(Out);
+    constexpr int UNIT = UNIT_OF<Out>;
 #pragma unroll 1
     for (int k = (int)lane_index(); k < 2 * UNIT << cut.pieces_log; k += 32) {
       int edge = k % (2 * UNIT), i = edge % UNIT;
@@ -205,11 +200,10 @@ template <class P> struct ColumnTiles {
     Out *to = run_of<Out>(RS_OUT, tile.outer);
     const Out *from = reinterpret_cast<const Out *>(in(stage));
     Piece piece = piece_of(tile, (int)lane_index(), cut.in_pitch, shift);
-    constexpr int UNIT = 16 / (int)sizeof(Out);
-    int head = (UNIT - piece.place % UNIT) % UNIT, body = (piece.count - head) / UNIT * UNIT;
+    auto words = WholeWords<int>::behind<Out>(piece.place % UNIT_OF<Out>, piece.count);
     bulk_fence(); // once more: each of them has for its own words
-    if (body > 0)
-      bulk_store(to + piece.from + head, from + piece.place + head, body * (u32)sizeof(Out));
+    if (words.body > 0)
+      bulk_store(to + piece.from + words.head, from + piece.place + words.head, words.body * (u32)sizeof(Out));
     if (tile.count < cut.steps || shift)
       store_edges(tile, shift, to, from);
   }

@@ -68,11 +68,8 @@ template <class T, int STEPS> struct Sheet {
   int mode;
   int offset, wrap; // of the copy's segments: the first one's from a word of 16 bytes, and UNIT - 1; or 0
 
-  static constexpr int UNIT = 16 / (int)sizeof(T);
+  static constexpr int UNIT = UNIT_OF<T>;
 
-  RS_METHOD static int offset_of(const T *at) {
-    return (int)(reinterpret_cast<u64>(at) % 16 / sizeof(T));
-  }
   // By segments each lies as far from a word as in global memory.
   RS_METHOD int shift(int o, int segment) const {
     constexpr int STEPS_OFF = STEPS % UNIT; // other segments are whole words
@@ -136,11 +133,10 @@ template <class T, int STEPS> struct Sheet {
   template <int THREADS, bool APART, class W, class E>
   RS_METHOD void each_word_of_run(const ColumnCut &cut, const W &word, const E &element) const {
     T *first = global + lead * step;
-    int all = outers * steps * pitch, head = (UNIT - offset_of(first)) % UNIT;
-    head = head < all ? head : all;
-    int body = (all - head) / UNIT * UNIT;
+    int all = outers * steps * pitch;
+    auto words = WholeWords<int>::of(first, all);
 #pragma unroll 4
-    for (int i = head + (int)thread_index() * UNIT; i < head + body; i += THREADS * UNIT) {
+    for (int i = words.head + (int)thread_index() * UNIT; i < words.end(); i += THREADS * UNIT) {
       Spot there = spot<APART>(cut, i);
       word(first + i, reinterpret_cast<u128 *>(shared + there.place), there.left, [&](int &k) {
         Spot other = spot<APART>(cut, i + k);
@@ -150,8 +146,8 @@ template <class T, int STEPS> struct Sheet {
       });
     }
     int i = (int)thread_index();
-    if (i < all - body) {
-      i = i < head ? i : body + i;
+    if (i < all - words.body) {
+      i = i < words.head ? i : words.body + i;
       element(first + i, shared + spot<APART>(cut, i).place);
     }
   }
@@ -236,8 +232,8 @@ template <class P, int THREADS, int STEPS> struct ColumnTile {
     s.global = rows.template data<T>(which) + at.of[which] - s.lead * s.step;
     s.mode = mode;
     s.wrap = mode == BY_SEGMENTS ? s.UNIT - 1 : 0;
-    s.offset = s.offset_of(s.global);
-    s.shared = reinterpret_cast<T *>(memory) + (mode == AS_A_RUN || mode == BY_STEPS ? s.offset_of(s.global) : 0);
+    s.offset = offset_of(s.global);
+    s.shared = reinterpret_cast<T *>(memory) + (mode == AS_A_RUN || mode == BY_STEPS ? offset_of(s.global) : 0);
     s.outer = P::rank > 1 ? rows.stride[which][OUTER] : 0;
     s.column = rows.stride[which][LAST];
     s.pitch = pitch;
@@ -270,7 +266,7 @@ template <class P, int THREADS, int STEPS> struct ColumnTile {
       if (in.mode == ONE_BY_ONE) { // the copy lies as the results need it
         in.lie_as(out);
       } else {
-        bool same = out.offset == (in.wrap ? in.offset : in.offset_of(in.shared));
+        bool same = out.offset == (in.wrap ? in.offset : offset_of(in.shared));
         out.lie_as(in);
         if (!same || (out.mode == BY_STEPS ? (out.pitch - out.step) % out.UNIT != 0 : out.mode != in.mode))
           out.mode = ONE_BY_ONE;
@@ -280,11 +276,11 @@ template <class P, int THREADS, int STEPS> struct ColumnTile {
     carries = reinterpret_cast<Acc *>(memory + cut.carries_at);
   }
 
-  RS_METHOD void load(Arrival *arrival) const {
+  RS_METHOD void load(Gate<1> &there) const {
     u32 bytes = in.bulk_bytes();
     if constexpr (MASKED)
       bytes += mask.bulk_bytes();
-    SlabLoads<THREADS> loads(arrival, bytes);
+    SlabLoads<THREADS> loads(there, bytes);
     load_sheet(loads, in, cut.by_in);
     if constexpr (MASKED)
       load_sheet(loads, mask, cut.by_mask);
@@ -542,7 +538,7 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
   using T = ColumnTile<P, THREADS, STEPS>;
   using Acc = typename P::Acc;
   RS_DYNAMIC_SHARED(memory);
-  RS_SHARED Arrival arrival;
+  RS_SHARED Gate<1> there;
   RS_SHARED Turn turn;
 
   u32 number = block_index();
@@ -556,7 +552,7 @@ RS_DEVICE void scan_column_tiles(const Rows<P::rank> &rows, const ColumnCut &cut
   }
   auto place = ColumnPlace::of<P::reverse, LONG>(cut, number);
   T tile(rows, cut, place, memory);
-  tile.load(&arrival);
+  tile.load(there);
   if constexpr (!T::SINGLE) {
     tile.up();
     block_barrier();

@@ -16,6 +16,8 @@
 // Shifted reads of f64 cost half of the speed (8192 x 8193: 0.931 turned, 0.414 shifted). So elements of 2 bytes, and
 // of 1, are read shifted, all others turned.
 #pragma once
+#include "run.cuh"
+#include "stages.cuh"
 #include "tile.cuh"
 
 // A lane's vector in shared memory, from any element on. Lanes side by side have neighbouring vectors; element by
@@ -119,7 +121,7 @@ enum { PLACE = 128 };
 template <class P, int ELEMENTS, class E> struct RowCopies {
   using Index = typename Row<P>::Index;
   using One = typename Units<E>::Unit;
-  static constexpr int SIZE = (int)sizeof(One), UNIT = 16 / SIZE, TILE = ELEMENTS * Units<E>::COUNT;
+  static constexpr int SIZE = (int)sizeof(One), TILE = ELEMENTS * Units<E>::COUNT;
   static constexpr Index LENGTH = (Index)P::length * Units<E>::COUNT;
   static_assert(TILE * SIZE % PLACE == 0, "all tiles have one offset");
 
@@ -130,20 +132,17 @@ template <class P, int ELEMENTS, class E> struct RowCopies {
       : low(reinterpret_cast<const One *>(P::reverse && first ? first - ((Index)P::length - 1) : first)) {
     shift = (int)(reinterpret_cast<u64>(P::reverse ? low + LENGTH : low) % PLACE / SIZE);
   }
-  // Units before the first whole word, and in whole words. Once a tile, in one thread: not worth registers.
-  RS_METHOD void words(Index &head, Index &body) const {
+  // Once a tile, in one thread: not worth registers.
+  RS_METHOD WholeWords<Index> words() const {
     u32 address = (u32) reinterpret_cast<u64>(low);
     forget(address);
-    int before = (int)((0 - address) % 16 / SIZE);
-    head = before < LENGTH ? before : LENGTH;
-    body = (LENGTH - head) / UNIT * UNIT;
+    return WholeWords<Index>::template behind<One>((int)(address % 16) / SIZE, LENGTH);
   }
   // Of the units in no whole word, less than 32, the one that a lane has; negative: none.
   RS_METHOD Index rest_at() const {
-    Index head, body;
-    words(head, body);
+    WholeWords<Index> all = words();
     int i = (int)lane_index();
-    return i >= LENGTH - body ? -1 : i < head ? i : body + i;
+    return i >= LENGTH - all.body ? -1 : i < all.head ? i : all.body + i;
   }
   RS_METHOD static Index base(Index tile) {
     return P::reverse ? LENGTH - (tile + 1) * TILE : tile * TILE;
@@ -153,23 +152,12 @@ template <class P, int ELEMENTS, class E> struct RowCopies {
     Index in_tile = at - base(tile);
     return at >= 0 && in_tile >= 0 && in_tile < TILE ? (int)in_tile : -1;
   }
-  // The whole words of a tile: the first one, and how many units they have.
-  struct Span {
-    Index from;
-    int count;
-  };
-  RS_METHOD Span span(Index tile) const {
-    Index head, body;
-    words(head, body);
-    int off = shift % UNIT;
-    Index from = base(tile) - off, to = from + (off ? TILE + UNIT : TILE);
-    from = from > head ? from : head;
-    to = to < head + body ? to : head + body;
-    return {from, to > from ? (int)(to - from) : 0};
+  // The whole words that have units of a tile; and their copies.
+  RS_METHOD Span<Index> span(Index tile) const {
+    return words().template around<One>(base(tile), shift % UNIT_OF<One>, TILE);
   }
-  RS_METHOD void load(One *copy, Index tile, Span s, Arrival *arrival) const {
-    if (s.count > 0)
-      bulk_load(copy + shift + (int)(s.from - base(tile)), low + s.from, s.count * (u32)SIZE, arrival);
+  RS_METHOD void load(One *copy, Index tile, Span<Index> s, Filling to) const {
+    to.load(copy + shift + (int)(s.from - base(tile)), low + s.from, s.count * (u32)SIZE);
   }
 };
 
@@ -195,7 +183,7 @@ template <class P, class S> struct PartOut {
   using T = Tile<P, S, true>;
   using Index = typename T::Index;
   using One = typename Units<Out>::Unit;
-  static constexpr int K = Units<Out>::COUNT, WARP = S::ELEMENTS / S::WARPS * K, UNIT = 16 / (int)sizeof(One);
+  static constexpr int K = Units<Out>::COUNT, WARP = S::ELEMENTS / S::WARPS * K;
   static_assert(S::ELEMENTS * (int)sizeof(Out) % PLACE == 0, "all tiles have one offset");
 
   Index first; // unit of the part
@@ -228,13 +216,12 @@ template <class P, class S> struct PartOut {
     if (P::reverse)
       copy += WARP - count;
     One *to = reinterpret_cast<One *>(row.out) + (P::reverse ? -(i64)(first + count - K) : (i64)first);
-    int head = (int)((0 - reinterpret_cast<u64>(to)) % 16 / sizeof(One));
-    head = head < count ? head : count;
-    int body = (count - head) / UNIT * UNIT, i = (int)T::lane();
-    if (i == 0 && body)
-      bulk_store(to + head, copy + head, body * (u32)sizeof(One));
-    if (i < count - body) {
-      i = i < head ? i : body + i;
+    auto words = WholeWords<int>::of(to, count);
+    int i = (int)T::lane();
+    if (i == 0 && words.body)
+      bulk_store(to + words.head, copy + words.head, words.body * (u32)sizeof(One));
+    if (i < count - words.body) {
+      i = i < words.head ? i : words.body + i;
       store_element(to + i, copy[i]);
     }
   }

@@ -45,15 +45,15 @@ template <class P, bool ALIGNED, bool IN_PLACE> struct Piece {
   }
 
   // Begins; wait() of what it returns ends.
-  template <int THREADS> RS_METHOD SlabLoads<THREADS> load(Arrival *arrival) const {
-    SlabLoads<THREADS> loads(arrival, in.body_bytes() + (MASKED ? mask.body_bytes() : 0));
+  template <int THREADS> RS_METHOD SlabLoads<THREADS> load(Gate<1> &there) const {
+    SlabLoads<THREADS> loads(there, in.body_bytes() + (MASKED ? mask.body_bytes() : 0));
     loads.load(in);
     if constexpr (MASKED)
       loads.load(mask);
     return loads;
   }
   template <int THREADS> RS_METHOD void store() const {
-    if (IN_PLACE && !ALIGNED && (in.head != out.head || in.step != out.step)) { // words do not fit, one by one they do
+    if (IN_PLACE && !ALIGNED && (in.words.head != out.words.head || in.step != out.step)) { // words do not fit, one by one they do
       block_barrier();
       out.template scatter<THREADS>();
     } else {

@@ -12,11 +12,12 @@
 #include "cuts.h"
 #include "divide.cuh"
 #include "held.cuh"
+#include "run.cuh"
+#include "stages.cuh"
 
 // One array: its tiles in global memory, and in a copy in shared memory.
 template <class P, class E, int STEPS> struct RingSheet {
-  static constexpr int SIZE = (int)sizeof(E), UNIT = 16 / SIZE;
-  static constexpr int SECTOR = 32 / SIZE;
+  static constexpr int SIZE = (int)sizeof(E), UNIT = UNIT_OF<E>, SECTOR = 32 / SIZE;
 
   E *first;        // the strip's first column, of the first outer, at step 0 of memory
   i64 step, outer; // strides
@@ -28,9 +29,6 @@ template <class P, class E, int STEPS> struct RingSheet {
   }
   RS_METHOD E *at(int outer_number, int tile) const {
     return first + (outer_number * outer + lowest(tile) * step);
-  }
-  RS_METHOD static int offset_of(const E *at) {
-    return (int)((u32) reinterpret_cast<u64>(at) % 16) / SIZE;
   }
   // Where an outer's tile begins in the copy, at the place of its lowest step.
   RS_METHOD int place(int outer_number, int tile) const {
@@ -77,7 +75,8 @@ template <class P, int STEPS, int STAGES> struct ColumnRing {
   static_assert(STEPS <= 32, "a lane moves a step");
 
   struct Shared {
-    Arrival full[STAGES], read[STAGES], written[BUFFERS], taken[BUFFERS];
+    Gate<STAGES> full, read;
+    Gate<BUFFERS> written, taken;
     Offsets<P> at;
     u64 in_end, mask_end; // of words that may be read
     int strip, outers;
@@ -101,10 +100,10 @@ template <class P, int STEPS, int STAGES> struct ColumnRing {
     shared.in_end = end_of_words<P>(rows, RS_IN, sizeof(In));
     if (MASKED)
       shared.mask_end = end_of_words<P>(rows, RS_MASK, sizeof(Mask));
-    arrivals_init(shared.full, STAGES, 32);
-    arrivals_init(shared.read, STAGES, (u32)cut.warps);
-    arrivals_init(shared.written, BUFFERS, (u32)cut.warps);
-    arrivals_init(shared.taken, BUFFERS);
+    shared.full.init(32);
+    shared.read.init((u32)cut.warps);
+    shared.written.init((u32)cut.warps);
+    shared.taken.init();
   }
   template <class S, class E> RS_METHOD S sheet(int which, const RingPart &part) const {
     return {rows.template data<E>(which) + shared.at.of[which], rows.step[which],
@@ -121,6 +120,12 @@ template <class P, int STEPS, int STAGES> struct ColumnRing {
   }
   RS_METHOD Out *results_copy(int tile) const {
     return reinterpret_cast<Out *>(memory + STAGES * cut.stage_bytes + tile % BUFFERS * cut.buffer_bytes);
+  }
+  RS_METHOD static RingPlace stage_of(int tile) {
+    return RingPlace(STAGES, tile);
+  }
+  RS_METHOD static RingPlace buffer_of(int tile) {
+    return RingPlace(BUFFERS, tile);
   }
   RS_METHOD static int steps_of(int tile) {
     return P::length % STEPS && tile == TILES - 1 ? (int)(P::length % STEPS) : STEPS;
@@ -143,9 +148,8 @@ template <class P, int STEPS, int STAGES> struct ColumnRing {
     RS_METHOD u32 bytes() const {
       return (u32)(count * S::SIZE);
     }
-    template <class E> RS_METHOD void bring_words(E *to, Arrival *arrival) const {
-      if (count)
-        bulk_load(to + run.place + first, run.at + first, bytes(), arrival);
+    template <class E> RS_METHOD void bring_words(E *to, Filling stage) const {
+      stage.load(to + run.place + first, run.at + first, bytes());
     }
     // Says whether there was one.
     template <class E> RS_METHOD bool bring_rest(E *to) const {
@@ -162,19 +166,19 @@ template <class P, int STEPS, int STAGES> struct ColumnRing {
   }
   // Starts the copies of a tile.
   RS_METHOD void fetch(int tile) const {
-    Arrival *arrival = shared.full + tile % STAGES;
+    Filling stage = shared.full.fill(stage_of(tile));
     Bringing<InSheet> elements(in.run(tile, steps_of(tile), shared.outers, columns), shared.in_end);
     bool rest = elements.bring_rest(copy(in, tile));
     if constexpr (MASKED) {
       Bringing<MaskSheet> others(mask.run(tile, steps_of(tile), shared.outers, columns), shared.mask_end);
       settle(others.bring_rest(copy(mask, tile)) || rest);
-      arrival_expect(arrival, elements.bytes() + others.bytes());
-      others.bring_words(copy(mask, tile), arrival);
+      stage.expect(elements.bytes() + others.bytes());
+      others.bring_words(copy(mask, tile), stage);
     } else {
       settle(rest);
-      arrival_expect(arrival, elements.bytes());
+      stage.expect(elements.bytes());
     }
-    elements.bring_words(copy(in, tile), arrival);
+    elements.bring_words(copy(in, tile), stage);
   }
   // Stores the results of a tile, a run a lane: words by a bulk copy, and the elements around them.
   RS_METHOD void store(int tile) const {
@@ -189,7 +193,7 @@ template <class P, int STEPS, int STAGES> struct ColumnRing {
       high = cut.apart + (overlaps ? sector : 0);
       high = shared.strip < cut.strips - 1 && high < run.count ? high : run.count;
     }
-    int head = low + (UNIT - OutSheet::offset_of(run.at + low)) % UNIT;
+    int head = low + (UNIT - offset_of(run.at + low)) % UNIT;
     head = head < high ? head : high;
     int tail = high > head ? head + (high - head) / UNIT * UNIT : head;
     if (tail > head)
@@ -214,18 +218,18 @@ template <class P, int STEPS, int STAGES> struct ColumnRing {
 #pragma unroll 1
     for (int t = 0; t < TILES; t++) {
       if (t >= STAGES)
-        arrival_wait(shared.read + t % STAGES, (u32)(t / STAGES - 1));
+        shared.read.wait_for_last(stage_of(t));
       fetch(t);
     }
   }
   RS_METHOD void store_all() const {
 #pragma unroll 1
     for (int t = 0; t < TILES; t++) {
-      arrival_wait(shared.written + t % BUFFERS, (u32)(t / BUFFERS));
+      shared.written.wait(buffer_of(t));
       bulk_wait_own(); // results of the tile before
       bulk_fence();    // once more: each warp has for its own results
       if (t > 0 && lane_index() == 0)
-        arrival_signal(shared.taken + (t - 1) % BUFFERS);
+        shared.taken.signal(buffer_of(t - 1));
       store(t);
     }
     bulk_wait_own();
@@ -278,14 +282,12 @@ template <class P, int STEPS, int STAGES> struct ColumnRing {
 #pragma unroll 1
     for (int t = 0; t < TILES; t++) {
       Part x[STEPS];
-      arrival_wait(shared.full + t % STAGES, (u32)(t / STAGES));
+      shared.full.wait(stage_of(t));
       if (there)
         read(own, t, x);
-      bulk_fence();
-      if (lane_index() == 0)
-        arrival_signal(shared.read + t % STAGES);
+      shared.read.signal_behind(stage_of(t));
       if (t >= BUFFERS)
-        arrival_wait(shared.taken + t % BUFFERS, (u32)(t / BUFFERS - 1));
+        shared.taken.wait_for_last(buffer_of(t));
       if (there) {
         Acc prefix[STEPS + 1]; // prefix[j]: of all elements before element j
         if constexpr (I::SPLIT) {
@@ -303,9 +305,7 @@ template <class P, int STEPS, int STAGES> struct ColumnRing {
         carry = prefix[STEPS];
         write(own, t, results<P, STEPS>(rows, prefix, t * STEPS, keeps, own));
       }
-      bulk_fence();
-      if (lane_index() == 0)
-        arrival_signal(shared.written + t % BUFFERS);
+      shared.written.signal_behind(buffer_of(t));
     }
   }
 };

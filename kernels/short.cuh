@@ -129,9 +129,9 @@ template <class P, class S> struct SharedRows {
 };
 
 template <class P, class S>
-RS_DEVICE void scan_slab_of(const Rows<P::rank> &rows, unsigned char *shared, Arrival *arrival) {
+RS_DEVICE void scan_slab_of(const Rows<P::rank> &rows, unsigned char *shared, Gate<1> &there) {
   SharedRows<P, S> slab(rows, (i64)block_index() * S::template rows<P>(rows), shared);
-  SlabLoads<S::THREADS> loads = slab.memory.template load<S::THREADS>(arrival);
+  SlabLoads<S::THREADS> loads = slab.memory.template load<S::THREADS>(there);
   slab.scan(loads);
   slab.memory.template store<S::THREADS>();
 }
@@ -139,15 +139,15 @@ RS_DEVICE void scan_slab_of(const Rows<P::rank> &rows, unsigned char *shared, Ar
 // Rows of any length have as many lanes as they have elements for.
 template <class P, class S> RS_DEVICE void scan_slab(const Rows<P::rank> &rows) {
   RS_DYNAMIC_SHARED(shared);
-  RS_SHARED Arrival arrival;
+  RS_SHARED Gate<1> there;
   if constexpr (Length<P>::ANY) {
     i64 length = Length<P>::of(rows);
     using One = typename S::template With<1>;
     using Eight = typename S::template With<8>;
     if (length <= One::template tiles<P>() * One::TILE)
-      return scan_slab_of<P, One>(rows, shared, &arrival);
+      return scan_slab_of<P, One>(rows, shared, there);
     if (length <= Eight::template tiles<P>() * Eight::TILE)
-      return scan_slab_of<P, Eight>(rows, shared, &arrival);
+      return scan_slab_of<P, Eight>(rows, shared, there);
   }
-  scan_slab_of<P, S>(rows, shared, &arrival);
+  scan_slab_of<P, S>(rows, shared, there);
 }

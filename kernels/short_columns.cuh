@@ -119,9 +119,9 @@ template <class P, int THREADS, int STEPS>
 RS_DEVICE void scan_short_columns(const Rows<P::rank> &rows, const ShortCut &cut) {
   using Slab = ShortColumns<P, THREADS, STEPS>;
   RS_DYNAMIC_SHARED(shared);
-  RS_SHARED Arrival arrival;
+  RS_SHARED Gate<1> there;
   Slab slab(rows, cut, shared);
-  slab.memory.template load<THREADS>(&arrival).wait();
+  slab.memory.template load<THREADS>(there).wait();
   if constexpr (Slab::SEGMENTS > 1)
     slab.up();
   slab.down();

@@ -5,15 +5,17 @@
 // ends (less than 16 bytes each) travel as whole words, by bulk copies where the hardware has them. Nothing outside the
 // run is read or written. A run of elements `step` apart is gathered and scattered one by one.
 #pragma once
+#include "run.cuh"
+#include "stages.cuh"
 #include "types.cuh"
 
 template <class T> struct Slab {
-  static constexpr int UNIT = 16 / (int)sizeof(T);
+  static constexpr int UNIT = UNIT_OF<T>;
 
   T *global, *shared; // of element 0, in both
   i64 step;           // between neighbours in global memory
   int count;
-  int head, body; // elements before the first word, and in words
+  WholeWords<int> words;
 
   // Shared memory of `count` elements, whatever the offset.
   RS_METHOD static constexpr int room(int count) {
@@ -22,24 +24,23 @@ template <class T> struct Slab {
 
   RS_METHOD Slab(const T *at, i64 step, int count, unsigned char *memory)
       : global(const_cast<T *>(at)), step(step), count(count) {
-    int offset = step == 1 ? (int)(reinterpret_cast<u64>(at) % 16 / sizeof(T)) : 0;
+    int offset = step == 1 ? offset_of(at) : 0;
     shared = reinterpret_cast<T *>(memory) + offset;
-    head = offset == 0 ? 0 : UNIT - offset < count ? UNIT - offset : count;
-    body = (count - head) / UNIT * UNIT;
+    words = WholeWords<int>::template behind<T>(offset, count);
   }
   // What travels in words.
   RS_METHOD u32 body_bytes() const {
-    return step == 1 ? body * (u32)sizeof(T) : 0;
+    return step == 1 ? words.body * (u32)sizeof(T) : 0;
   }
   // The elements outside the body, one a thread.
   template <class F> RS_METHOD void each_end(const F &f) const {
     int i = (int)thread_index();
-    if (i < count - body)
-      f(i < head ? i : body + i);
+    if (i < count - words.body)
+      f(i < words.head ? i : words.body + i);
   }
   template <int THREADS, class F> RS_METHOD void each_word(const F &f) const {
 #pragma unroll 4
-    for (int i = head + (int)thread_index() * UNIT; i < head + body; i += THREADS * UNIT)
+    for (int i = words.head + (int)thread_index() * UNIT; i < words.end(); i += THREADS * UNIT)
       f(reinterpret_cast<u128 *>(global + i), reinterpret_cast<u128 *>(shared + i));
   }
   template <int THREADS> RS_METHOD void gather() const {
@@ -56,16 +57,16 @@ template <class T> struct Slab {
 
 // Brings slabs into shared memory: all threads of the block call load() for each and then wait() once.
 template <int THREADS> struct SlabLoads {
-  Arrival *arrival; // in shared memory
+  Gate<1> &there; // in shared memory
 
   // bytes: of the bodies of all slabs that will be loaded, with step 1
-  RS_METHOD SlabLoads(Arrival *arrival, u32 bytes) : arrival(arrival) {
+  RS_METHOD SlabLoads(Gate<1> &there, u32 bytes) : there(there) {
 #if RS_BULK
     if (thread_index() == 0)
-      arrivals_init(arrival, 1);
+      there.init();
     warp_barrier(); // racecheck takes the two for accesses of different threads
     if (thread_index() == 0)
-      arrival_expect(arrival, bytes);
+      there.fill(RingPlace(1)).expect(bytes);
 #endif
   }
   template <class T> RS_METHOD void load(const Slab<T> &slab) const {
@@ -74,8 +75,8 @@ template <int THREADS> struct SlabLoads {
       return;
     }
 #if RS_BULK
-    if (thread_index() == 0 && slab.body)
-      bulk_load(slab.shared + slab.head, slab.global + slab.head, slab.body_bytes(), arrival);
+    if (thread_index() == 0)
+      there.fill(RingPlace(1)).load(slab.shared + slab.words.head, slab.global + slab.words.head, slab.body_bytes());
 #else
     slab.template each_word<THREADS>([](u128 *global, u128 *shared) { *shared = load_stream(global); });
 #endif
@@ -84,7 +85,7 @@ template <int THREADS> struct SlabLoads {
   RS_METHOD void wait() const {
     block_barrier();
 #if RS_BULK
-    arrival_wait(arrival, 0);
+    there.wait(RingPlace(1));
 #endif
   }
 };
@@ -102,8 +103,8 @@ template <int THREADS, class T> RS_DEVICE void store_slab(const Slab<T> &slab) {
     return;
   }
 #if RS_BULK
-  if (thread_index() == 0 && slab.body)
-    bulk_store(slab.global + slab.head, slab.shared + slab.head, slab.body_bytes());
+  if (thread_index() == 0 && slab.words.body)
+    bulk_store(slab.global + slab.words.head, slab.shared + slab.words.head, slab.body_bytes());
 #else
   slab.template each_word<THREADS>([](u128 *global, u128 *shared) { store_word(global, *shared); });
 #endif

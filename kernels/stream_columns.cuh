@@ -29,8 +29,7 @@ template <class P, int STEPS> struct ColumnStream {
   using Near = NearTiles<Op, Acc>;
 
   struct Shared {
-    Arrival turned[MOST_STAGES], full[MOST_STAGES], reduced[MOST_STAGES], told[MOST_STAGES], near[MOST_STAGES],
-        looked[MOST_STAGES], scanned[MOST_STAGES];
+    Gate<MOST_STAGES> turned, full, reduced, told, near, looked, scanned;
     u32 tile[MOST_STAGES], shift[MOST_STAGES]; // shift: see ColumnTiles::load()
     u32 run;
     bool over; // all tiles are taken
@@ -70,21 +69,6 @@ template <class P, int STEPS> struct ColumnStream {
     return cut.bands == 1 ? own : column_of(band);
   }
 
-  // One tile after another, of those that the block takes.
-  struct Place {
-    int stages, stage;
-    u32 phase;
-    RS_METHOD explicit Place(const StreamCut &cut, int k = 0)
-        : stages(cut.stages), stage(k % stages), phase(k / stages & 1) {
-    }
-    RS_METHOD void next() {
-      if (++stage == stages) {
-        stage = 0;
-        phase ^= 1;
-      }
-    }
-  };
-
   RS_METHOD Ends<P> ends(u32 outer, int column) const {
     return ends_of(rows, tiles.at_outer(outer), 0, column);
   }
@@ -117,8 +101,8 @@ template <class P, int STEPS> struct ColumnStream {
   }
 
   // Waits for the tile of a place; false: there is none.
-  RS_METHOD bool arrived(const Place &at, u32 &turn) const {
-    arrival_wait(shared.full + at.stage, at.phase);
+  RS_METHOD bool arrived(const RingPlace &at, u32 &turn) const {
+    shared.full.wait(at);
     turn = shared.tile[at.stage];
     return turn != NONE;
   }
@@ -234,18 +218,18 @@ template <class P, int STEPS> struct ColumnStream {
     Nodes all = nodes();
     u32 turn;
     int next = reducer;
-    for (Place at(cut); arrived(at, turn); at.next()) {
+    for (RingPlace at(cut.stages); arrived(at, turn); at.next()) {
       each_item(next, cut.reducers, [&](const Lane &lane, int part) {
         Acc x[STEPS];
         read(at.stage, lane, part, x);
         if (has(lane))
           kept(at.stage, lane.number)[part * pitch()] = total<Op, STEPS>(x);
       });
-      arrival_signal(shared.reduced + at.stage);
+      shared.reduced.signal(at);
       if (reducer >= tellers())
         continue;
       Tile tile = tiles.tile_of(turn);
-      arrival_wait(shared.reduced + at.stage, at.phase);
+      shared.reduced.wait(at);
 #pragma unroll 1
       for (int band = reducer; band < cut.bands; band += cut.reducers) {
         Lane lane = lane_of(band);
@@ -255,7 +239,7 @@ template <class P, int STEPS> struct ColumnStream {
           end(at.stage, TOTAL, lane.column) = mine;
         }
       }
-      arrival_signal(shared.told + at.stage);
+      shared.told.signal(at);
     }
   }
 
@@ -264,7 +248,7 @@ template <class P, int STEPS> struct ColumnStream {
     Lane lane = lane_of(band); // its piece is the slot
     bool tells = lane.there && lane.piece == 0;
     u32 column = (u32)lane.column, turn;
-    for (Place at(cut); arrived(at, turn); at.next()) {
+    for (RingPlace at(cut.stages); arrived(at, turn); at.next()) {
       Tile tile = tiles.tile_of(turn);
       Near near = near_tiles<Op>(all, tile.outer, tile.number, column, lane.piece,
                                  [&](int slot) { return (int)column + slot * cut.columns; });
@@ -274,12 +258,12 @@ template <class P, int STEPS> struct ColumnStream {
           if (d < all.group_log())
             end(at.stage, NEAR + d, lane.column) = near.digit[d];
       if (all.ends_group(tile.number)) {
-        arrival_wait(shared.told + at.stage, at.phase);
+        shared.told.wait(at);
         if (tells)
           all.group(tile.outer, all.group_of(tile.number), column)
               ->tell(near.with(end(at.stage, TOTAL, lane.column), all.group_log()), shared.run);
       }
-      arrival_signal(shared.near + at.stage);
+      shared.near.signal(at);
     }
   }
   RS_METHOD void walk_far(int band) const {
@@ -287,15 +271,15 @@ template <class P, int STEPS> struct ColumnStream {
     Nodes all = nodes();
     Lane lane = column_of(band);
     u32 turn, outer = NONE;
-    for (Place at(cut); arrived(at, turn); at.next()) {
+    for (RingPlace at(cut.stages); arrived(at, turn); at.next()) {
       Tile tile = tiles.tile_of(turn);
       if (tile.outer != outer) {
         outer = tile.outer;
         walk.begin(ends(outer, lane.column).start());
       }
       walk.gather(all, outer, tile.number, (u32)lane.column);
-      arrival_wait(shared.near + at.stage, at.phase);
-      arrival_wait(shared.told + at.stage, at.phase);
+      shared.near.wait(at);
+      shared.told.wait(at);
       Near near;
 #pragma unroll
       for (int d = 0; d < Near::LEVELS; d++)
@@ -307,16 +291,16 @@ template <class P, int STEPS> struct ColumnStream {
         end(at.stage, BEFORE, lane.column) = before;
         end(at.stage, THROUGH, lane.column) = through;
       }
-      arrival_signal(shared.looked + at.stage);
+      shared.looked.signal(at);
     }
   }
 
   RS_METHOD void scan(int scanner) const {
     u32 turn;
     int next = scanner;
-    for (Place at(cut); arrived(at, turn); at.next()) {
+    for (RingPlace at(cut.stages); arrived(at, turn); at.next()) {
       Tile tile = tiles.tile_of(turn);
-      arrival_wait(shared.looked + at.stage, at.phase);
+      shared.looked.wait(at);
       each_item(next, cut.scanners, [&](const Lane &lane, int part) {
         const Acc *own = kept(at.stage, lane.number);
         Acc first = before_piece(own, lane.piece, end(at.stage, BEFORE, lane.column));
@@ -338,7 +322,7 @@ template <class P, int STEPS> struct ColumnStream {
             to[j * step] = R::leave(result[j]);
       });
       bulk_fence();
-      arrival_signal(shared.scanned + at.stage);
+      shared.scanned.signal(at);
     }
   }
   // One of MOVERS warps that by turns take away a tile's results and bring another tile in their place. They ask for
@@ -351,22 +335,22 @@ template <class P, int STEPS> struct ColumnStream {
     u32 count = tiles.outers() * (u32)cut.tiles, all = count + block_count(); // each block takes one turn too many
     typename Tiles::Sources from{{}, {}, NONE};
     for (int k = mover;; k += MOVERS) {
-      Place at(cut, k);
+      RingPlace at(cut.stages, k);
       u32 old = NONE;
       if (k >= cut.stages) {
         old = shared.tile[at.stage];
         if (old == NONE)
           return;
-        arrival_wait(shared.looked + at.stage, at.phase ^ 1);
+        shared.looked.wait_for_last(at);
       }
       if (k > 0) { // tiles of a block are in order
-        Place before(cut, k - 1);
-        arrival_wait(shared.turned + before.stage, before.phase);
+        RingPlace before(cut.stages, k - 1);
+        shared.turned.wait(before);
       }
       bool asks = lane_index() == 0 && !shared.over;
       u64 word = asks ? ask_turn(state) : 0;
       if (old != NONE) {
-        arrival_wait(shared.scanned + at.stage, at.phase ^ 1);
+        shared.scanned.wait_for_last(at);
         tiles.store(at.stage, old, (int)(shared.shift[at.stage] & 0xffff));
       }
       bulk_wait_own();
@@ -376,12 +360,12 @@ template <class P, int STEPS> struct ColumnStream {
       if (lane_index() == 0) {
         shared.tile[at.stage] = next < count ? next : NONE;
         shared.over = next >= count;
-        arrival_signal(shared.turned + at.stage);
+        shared.turned.signal(at);
       }
       if (next < count)
-        tiles.load(at.stage, next, from, shared.full + at.stage, shared.shift[at.stage]);
+        tiles.load(at.stage, next, from, shared.full.fill(at), shared.shift[at.stage]);
       else if (next != NONE) // the block's one turn too many
-        arrival_signal(shared.full + at.stage);
+        shared.full.signal(at);
     }
   }
 };
@@ -392,13 +376,13 @@ template <class P, int STEPS> RS_DEVICE void scan_stream_columns(const Rows<P::r
   RS_SHARED typename M::Shared shared;
   M stream(rows, cut, shared, memory);
   if (thread_index() == 0) { // each lane signals for what it wrote itself
-    arrivals_init(shared.turned, M::MOST_STAGES);
-    arrivals_init(shared.full, M::MOST_STAGES, 32);
-    arrivals_init(shared.reduced, M::MOST_STAGES, 32 * cut.reducers);
-    arrivals_init(shared.told, M::MOST_STAGES, 32 * stream.tellers());
-    arrivals_init(shared.near, M::MOST_STAGES, 32 * cut.bands);
-    arrivals_init(shared.looked, M::MOST_STAGES, 32 * cut.bands);
-    arrivals_init(shared.scanned, M::MOST_STAGES, 32 * cut.scanners);
+    shared.turned.init();
+    shared.full.init(32);
+    shared.reduced.init(32 * cut.reducers);
+    shared.told.init(32 * stream.tellers());
+    shared.near.init(32 * cut.bands);
+    shared.looked.init(32 * cut.bands);
+    shared.scanned.init(32 * cut.scanners);
     shared.over = false;
     shared.run = current_run(static_cast<const TurnState *>(rows.workspace));
   }

@@ -6,11 +6,12 @@
 // for whole words. A word is read with all that is in it, if that is the row's; what else is in a row's first and last
 // word stays untouched.
 #pragma once
+#include "run.cuh"
 #include "types.cuh"
 
 // BESIDE: a lane has neighbouring columns, and else each 32nd.
 template <class T, int COLUMNS, bool BESIDE> struct Strip {
-  static constexpr int SIZE = (int)sizeof(T), UNIT = 16 / SIZE, WORDS = COLUMNS / UNIT;
+  static constexpr int SIZE = (int)sizeof(T), UNIT = UNIT_OF<T>, WORDS = COLUMNS / UNIT;
   static constexpr int AT_ONCE = 32 / WORDS; // steps, a lane a word
   static_assert(WORDS <= 32, "a step is at most a word for each lane");
 
@@ -19,10 +20,6 @@ template <class T, int COLUMNS, bool BESIDE> struct Strip {
   const T *row; // of the first step: the strip's first column
   i64 step;     // to the next one in memory
 
-  // Elements from a word's first to `at`.
-  RS_METHOD static int offset_of(const T *at) {
-    return (int)((u32) reinterpret_cast<u64>(at) % 16) / SIZE;
-  }
   // room: a multiple of 16 bytes.
   RS_METHOD Strip(unsigned char *room, int pitch, const T *row, i64 step)
       : memory(reinterpret_cast<T *>(room) + offset_of(row)), pitch(pitch), row(row), step(step) {

@@ -163,7 +163,7 @@ template <class P, class S, bool VECTORED> RS_DEVICE void scan_tiles(const Rows<
   using Index = typename T::Index;
   constexpr u32 MOST = (u32)((T::LENGTH + S::ELEMENTS - 1) / S::ELEMENTS); // tiles of a row
   RS_DYNAMIC_SHARED(shared);
-  RS_SHARED Arrival arrival;
+  RS_SHARED Gate<1> there;
   RS_SHARED Acc between[S::WARPS];
   RS_SHARED TileEnds<Acc> ends;
 
@@ -171,7 +171,7 @@ template <class P, class S, bool VECTORED> RS_DEVICE void scan_tiles(const Rows<
   const u32 at = take_tile(rows.workspace, count, ends).number, number = at / count, t = at % count;
   Row<P> row(rows, rows.first + number);
   T tile(rows, row, (Index)t * S::ELEMENTS, shared);
-  tile.memory.template load<S::THREADS>(&arrival).wait();
+  tile.memory.template load<S::THREADS>(there).wait();
   Acc mine = tile.up(between), carry = row.start(), end = P::Op::combine(carry, mine);
   if (count > 1)
     find_ends<typename P::Op, MOST>(rows.workspace, number, t, count, mine, carry, ends, carry, end);

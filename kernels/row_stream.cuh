@@ -1,4 +1,4 @@
-// stream.cuh - regime long, from sm_90 on: blocks that stay, each with a ring of tiles in work and warps with roles
+// row_stream.cuh - regime long, from sm_90 on: blocks that stay, each with a ring of tiles in work and warps with roles
 // SPDX-License-Identifier: MIT
 //
 // A tile waits in shared memory for the totals of all tiles of its row before it, most of which other multiprocessors
@@ -8,11 +8,11 @@
 #pragma once
 #include "ahead.cuh"
 #include "neighbours.cuh"
-#include "tile.cuh"
+#include "offset.cuh"
 
-// How tiles come to shared memory and results leave it, where rows begin on 16 bytes: a tile's copy lies on the same
-// multiple of 16 bytes, and results go to memory from the registers. kernels/stream_any.cuh has the other way.
-template <class P, class S> struct StreamAligned {
+// How tiles come to shared memory and results leave it, where rows begin on words of 16 bytes: a tile's copy does, too,
+// and results go to memory from the registers.
+template <class P, class S> struct StreamInWords {
   RS_TYPES_OF(P);
   using T = Tile<P, S, true>;
   using Index = typename T::Index;
@@ -29,9 +29,8 @@ template <class P, class S> struct StreamAligned {
   // One array's part of a tile: `low` is its first element in memory, `to` its copy. What is no whole word the lanes
   // load; returns the bytes that are left for a bulk copy, and moves both pointers to it.
   template <class E> RS_METHOD static u32 load_ends(E *&to, const E *&low, int count) {
-    constexpr int UNIT = 16 / (int)sizeof(E);
-    if constexpr (P::length % UNIT != 0) {
-      int left = count % UNIT; // at the row's end, which comes first in memory in a reverse scan
+    if constexpr (P::length % UNIT_OF<E> != 0) {
+      int left = count % UNIT_OF<E>; // at the row's end, which comes first in memory in a reverse scan
       int skip = P::reverse ? left : 0;
       if ((int)lane_index() < left) {
         int i = (P::reverse ? 0 : count - left) + (int)lane_index();
@@ -45,7 +44,7 @@ template <class P, class S> struct StreamAligned {
   }
 
   // The loading warp: starts to bring a tile of a row, and signals, each lane for what it wrote itself.
-  RS_METHOD static void bring(const R &row, Index number, In *in_to, Mask *mask_to, Arrival *full) {
+  RS_METHOD static void bring(const R &row, Index number, In *in_to, Mask *mask_to, Filling stage) {
     int count = count_of(number);
     i64 low = P::reverse ? -((i64)number * TILE + count - 1) : (i64)number * TILE;
     const In *in_low = row.in + low;
@@ -56,13 +55,11 @@ template <class P, class S> struct StreamAligned {
     u32 in_bytes = load_ends(in_to, in_low, count);
     u32 mask_bytes = MASKED ? load_ends(mask_to, mask_low, count + before) : 0;
     if (lane_index() == 0) {
-      arrival_expect(full, in_bytes + mask_bytes);
-      if (in_bytes)
-        bulk_load(in_to, in_low, in_bytes, full);
-      if (mask_bytes)
-        bulk_load(mask_to, mask_low, mask_bytes, full);
+      stage.expect(in_bytes + mask_bytes);
+      stage.load(in_to, in_low, in_bytes);
+      stage.load(mask_to, mask_low, mask_bytes);
     } else {
-      arrival_signal(full);
+      stage.signal();
     }
   }
   RS_METHOD static u32 places(const R &) {
@@ -96,6 +93,72 @@ template <class P, class S> struct StreamAligned {
   }
 };
 
+// The same where rows begin anywhere: copies keep the offset from a word that the row has, and so do results, in room of
+// each warp.
+template <class P, class S> struct StreamAnywhere {
+  RS_TYPES_OF(P);
+  using T = Tile<P, S, true>;
+  using Index = typename T::Index;
+  using Part = PartOut<P, S>;
+  template <class E> using Copies = RowCopies<P, S::ELEMENTS, E>;
+  static constexpr int SLACK = PLACE;
+  static constexpr bool PLACED = true;
+
+  template <class E> using Unit = typename Units<E>::Unit;
+
+  // Brings those of a row's units in no whole word that a tile has; says whether the lane had one.
+  template <class C> RS_METHOD static bool bring_rest(const C &copies, typename C::One *copy, Index number) {
+    Index at = copies.rest_at();
+    int to = copies.place(number, at);
+    if (to >= 0)
+      copy[copies.shift + to] = load_element(copies.low + at);
+    return to >= 0;
+  }
+  RS_METHOD static void bring(const R &row, Index number, In *in_copy, Mask *mask_copy, Filling stage) {
+    Copies<In> in(row.in);
+    Copies<Mask> mask(row.mask);
+    auto *in_to = reinterpret_cast<Unit<In> *>(in_copy);
+    auto *mask_to = reinterpret_cast<Unit<Mask> *>(mask_copy);
+    bool rest = bring_rest(in, in_to, number);
+    if (MASKED)
+      rest = bring_rest(mask, mask_to, number) || rest;
+    if (any_lane(rest))
+      bulk_fence(); // a bulk copy will write over it
+    if (lane_index() == 0) {
+      auto in_span = in.span(number);
+      auto mask_span = mask.span(number);
+      stage.expect(in_span.count * (u32)in.SIZE + (MASKED ? mask_span.count * (u32)mask.SIZE : 0));
+      in.load(in_to, number, in_span, stage);
+      if (MASKED)
+        mask.load(mask_to, number, mask_span, stage);
+    } else {
+      stage.signal();
+    }
+  }
+  RS_METHOD static u32 places(const R &row) {
+    u32 in = (u32)Copies<In>(row.in).shift;
+    return MASKED ? in | (u32)Copies<Mask>(row.mask).shift << 16 : in;
+  }
+  template <bool ORDERED>
+  RS_METHOD static void read(typename T::V &held, const In *in, const Mask *mask, u32 places, int at) {
+    constexpr bool KEEP = ORDERED || MASKED || !P::Op::commutative || Units<In>::COUNT > 1;
+    Vector<Unit<Mask>, S::VECTOR * Units<Mask>::COUNT> m{};
+    if constexpr (MASKED)
+      m = read_placed<Mask, S::VECTOR>(mask, (int)(places >> 16), at);
+    held.hold(read_placed<In, S::VECTOR, KEEP>(in, (int)(places & 0xffff), at), m);
+  }
+  // Each warp has room of its own: another may be at a tile of a row with another offset.
+  RS_METHOD static void store(const T &tile, const R &row, Index first, Acc carry, Acc end, unsigned char *memory) {
+    constexpr int BYTES = Part::WARP * (int)sizeof(Unit<Out>);
+    static_assert(BYTES % PLACE == 0, "all parts have the tile's offset");
+    auto *copy = reinterpret_cast<Unit<Out> *>(memory + T::warp() * (BYTES + SLACK)) + Part::shift(row);
+    Part(first).template store<0>(tile, row, first, carry, end, copy);
+  }
+  RS_METHOD static void finish() {
+    bulk_wait<0>();
+  }
+};
+
 template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
   RS_TYPES_OF(P);
   using T = Tile<P, S, true>;
@@ -111,7 +174,8 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
   static constexpr u32 NONE = ~0u;
 
   struct Shared {
-    Arrival full[STAGES], empty[STAGES], taken[SLOTS], reduced[SLOTS], looked[SLOTS];
+    Gate<STAGES> full, empty;
+    Gate<SLOTS> taken, reduced, looked;
     Acc part[SLOTS][S::WARPS]; // totals of the parts of a tile's warps
     Acc carry[SLOTS], end[SLOTS];
     u32 tile[SLOTS];
@@ -125,25 +189,22 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
 
   // One tile after another, of those that the block takes.
   struct Place {
-    int stage = 0, slot = 0;
-    u32 stage_phase = 0, slot_phase = 0;
+    RingPlace stage{STAGES}, slot{SLOTS};
     RS_METHOD void next() {
-      if (++stage == STAGES) {
-        stage = 0;
-        stage_phase ^= 1;
-      }
-      if (++slot == SLOTS) {
-        slot = 0;
-        slot_phase ^= 1;
-      }
+      stage.next();
+      slot.next();
+    }
+    // What is known of its tile.
+    template <class T> RS_METHOD T &of(T *known) const {
+      return known[slot.stage];
     }
   };
 
-  RS_METHOD In *in(int stage) const {
-    return reinterpret_cast<In *>(memory + stage * STAGE_BYTES);
+  RS_METHOD In *in(const Place &at) const {
+    return reinterpret_cast<In *>(memory + at.stage.stage * STAGE_BYTES);
   }
-  RS_METHOD Mask *mask(int stage) const {
-    return reinterpret_cast<Mask *>(memory + stage * STAGE_BYTES + IN_BYTES + (P::reverse ? 0 : BYTES_BEFORE));
+  RS_METHOD Mask *mask(const Place &at) const {
+    return reinterpret_cast<Mask *>(memory + at.stage.stage * STAGE_BYTES + IN_BYTES + (P::reverse ? 0 : BYTES_BEFORE));
   }
   RS_METHOD static i64 row_of(u32 tile) {
     return tile / (u32)T::COUNT;
@@ -160,50 +221,44 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
     Place at;
     for (int k = 0;; k++, at.next()) {
       u32 next = shuffle_from(taken, 0);
-      Arrival *full = shared.full + at.stage;
       if (first_lane) {
-        shared.tile[at.slot] = next < tiles ? next : NONE;
-        arrival_signal(shared.taken + at.slot);
+        at.of(shared.tile) = next < tiles ? next : NONE;
+        shared.taken.signal(at.slot);
       }
       if (k >= STAGES)
-        arrival_wait(shared.empty + at.stage, at.stage_phase ^ 1);
+        shared.empty.wait_for_last(at.stage);
       if (next >= tiles) {
-        arrival_signal(full);
+        shared.full.signal(at.stage);
         return;
       }
       Row<P> row(rows, rows.first + row_of(next));
       if (Way::PLACED && first_lane)
-        shared.places[at.slot] = Way::places(row);
-      Way::bring(row, number_of(next), in(at.stage), mask(at.stage), full);
+        at.of(shared.places) = Way::places(row);
+      Way::bring(row, number_of(next), in(at), mask(at), shared.full.fill(at.stage));
       if (first_lane)
         taken = take_turn(state, all).number;
     }
   }
 
-  RS_METHOD u32 places_of(int slot) const {
-    return Way::PLACED ? shared.places[slot] : 0;
-  }
-  // A warp has read a tile's copy, in whose place another may come.
-  RS_METHOD void give_back(int stage) const {
-    bulk_fence();
-    if (lane_index() == 0)
-      arrival_signal(shared.empty + stage);
+  RS_METHOD u32 places_of(const Place &at) const {
+    return Way::PLACED ? at.of(shared.places) : 0;
   }
   // A vector of a tile, `at` elements from its start; of what lies past the row, anything. first: the row's first tile.
-  template <bool ORDERED> RS_METHOD void copy_of(V &held, int stage, u32 places, int at, bool first) const {
+  template <bool ORDERED>
+  RS_METHOD void copy_of(V &held, const Place &tile, u32 places, int at, bool first) const {
     int low = P::reverse ? TILE - at - S::VECTOR : at;
-    Way::template read<ORDERED>(held, in(stage), mask(stage), places, low);
+    Way::template read<ORDERED>(held, in(tile), mask(tile), places, low);
     if constexpr (ASKS_NEIGHBOURS)
-      tell_beginnings<P>(held, first && at == 0, mask(stage)[P::reverse ? low + S::VECTOR : low - 1]);
+      tell_beginnings<P>(held, first && at == 0, mask(tile)[P::reverse ? low + S::VECTOR : low - 1]);
   }
 
   // The total of a scanning warp's part of a tile.
-  RS_METHOD Acc total_of_part(int stage, u32 places, int part, bool first) const {
+  RS_METHOD Acc total_of_part(const Place &tile, u32 places, int part, bool first) const {
     typename V::Part chunk[S::CHUNKS];
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
       V held;
-      copy_of<false>(held, stage, places, part * WARP + (u * 32 + (int)lane_index()) * S::VECTOR, first);
+      copy_of<false>(held, tile, places, part * WARP + (u * 32 + (int)lane_index()) * S::VECTOR, first);
       chunk[u] = held.total();
     }
     return V::outer(total_of_blocks<typename V::Inner, S::CHUNKS>(chunk));
@@ -212,33 +267,33 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
   RS_METHOD Node<Acc> *nodes(u32 tile) const {
     return reinterpret_cast<Node<Acc> *>(static_cast<TurnState *>(rows.workspace) + 1) + row_of(tile) * T::COUNT;
   }
-  RS_METHOD Acc total_of(int slot) const {
+  RS_METHOD Acc total_of(const Place &at) const {
     Lanes<Op, S::WARPS, Acc> warps;
-    return shuffle_from(warps.up(shared.part[slot][lane_index() % S::WARPS], lane_index()), 0);
+    return shuffle_from(warps.up(at.of(shared.part)[lane_index() % S::WARPS], lane_index()), 0);
   }
 
   RS_METHOD void reduce(int reducer) const {
     for (Place at;; at.next()) {
-      arrival_wait(shared.full + at.stage, at.stage_phase);
-      u32 tile = shared.tile[at.slot];
+      shared.full.wait(at.stage);
+      u32 tile = at.of(shared.tile);
       if (tile == NONE)
         return;
 #pragma unroll 1
       for (int part = reducer; part < S::WARPS; part += REDUCERS) {
-        Acc mine = total_of_part(at.stage, places_of(at.slot), part, number_of(tile) == 0);
+        Acc mine = total_of_part(at, places_of(at), part, number_of(tile) == 0);
         if (lane_index() == 0)
-          shared.part[at.slot][part] = mine;
+          at.of(shared.part)[part] = mine;
       }
       warp_barrier();
       if (lane_index() == 0)
-        arrival_signal(shared.reduced + at.slot);
+        shared.reduced.signal(at.slot);
       if (reducer == 0) {
-        arrival_wait(shared.reduced + at.slot, at.slot_phase);
-        Acc mine = total_of(at.slot);
+        shared.reduced.wait(at.slot);
+        Acc mine = total_of(at);
         if (lane_index() == 0)
           nodes(tile)[number_of(tile)].tell(mine, shared.run);
       }
-      give_back(at.stage);
+      shared.empty.signal_behind(at.stage);
     }
   }
 
@@ -246,8 +301,8 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
     Walk<Op, T::COUNT, Acc> walk(shared.run);
     i64 row_number = -1;
     for (Place at;; at.next()) {
-      arrival_wait(shared.taken + at.slot, at.slot_phase);
-      u32 tile = shared.tile[at.slot];
+      shared.taken.wait(at.slot);
+      u32 tile = at.of(shared.tile);
       if (tile == NONE)
         return;
       if (row_of(tile) != row_number) {
@@ -255,21 +310,21 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
         walk.begin(nodes(tile), Row<P>(rows, rows.first + row_number).start());
       }
       walk.gather(number_of(tile));
-      arrival_wait(shared.reduced + at.slot, at.slot_phase);
+      shared.reduced.wait(at.slot);
       Acc carry, end;
-      walk.pass(number_of(tile), total_of(at.slot), carry, end);
+      walk.pass(number_of(tile), total_of(at), carry, end);
       if (lane_index() == 0) {
-        shared.carry[at.slot] = carry;
-        shared.end[at.slot] = end;
-        arrival_signal(shared.looked + at.slot);
+        at.of(shared.carry) = carry;
+        at.of(shared.end) = end;
+        shared.looked.signal(at.slot);
       }
     }
   }
 
   RS_METHOD void scan() const {
     for (Place at;; at.next()) {
-      arrival_wait(shared.full + at.stage, at.stage_phase);
-      u32 turn = shared.tile[at.slot];
+      shared.full.wait(at.stage);
+      u32 turn = at.of(shared.tile);
       if (turn == NONE)
         break;
       Index number = number_of(turn), first = number * TILE;
@@ -277,13 +332,13 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
       T tile;
 #pragma unroll
       for (int u = 0; u < S::CHUNKS; u++)
-        copy_of<true>(tile.held[u], at.stage, places_of(at.slot), (int)T::place(u), number == 0);
+        copy_of<true>(tile.held[u], at, places_of(at), (int)T::place(u), number == 0);
       tile.up_chunks();
-      give_back(at.stage);
-      arrival_wait(shared.looked + at.slot, at.slot_phase);
+      shared.empty.signal_behind(at.stage);
+      shared.looked.wait(at.slot);
       delay();
-      tile.warps.up(shared.part[at.slot][lane_index() % S::WARPS], lane_index());
-      Way::store(tile, row, first, shared.carry[at.slot], shared.end[at.slot], memory + STAGES * STAGE_BYTES);
+      tile.warps.up(at.of(shared.part)[lane_index() % S::WARPS], lane_index());
+      Way::store(tile, row, first, at.of(shared.carry), at.of(shared.end), memory + STAGES * STAGE_BYTES);
     }
     Way::finish();
   }
@@ -303,11 +358,11 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> RS_DEVICE void 
   RS_SHARED typename M::Shared shared;
   M stream{rows, shared, memory};
   if (thread_index() == 0) {
-    arrivals_init(shared.full, STAGES, 32);
-    arrivals_init(shared.empty, STAGES, S::WARPS + REDUCERS);
-    arrivals_init(shared.taken, M::SLOTS);
-    arrivals_init(shared.reduced, M::SLOTS, REDUCERS);
-    arrivals_init(shared.looked, M::SLOTS);
+    shared.full.init(32);
+    shared.empty.init(S::WARPS + REDUCERS);
+    shared.taken.init();
+    shared.reduced.init(REDUCERS);
+    shared.looked.init();
     shared.run = current_run(static_cast<const TurnState *>(rows.workspace));
   }
   block_barrier();
@@ -322,7 +377,19 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> RS_DEVICE void 
     stream.load();
 }
 
-template <class P, class S, int REDUCERS, int STAGES> RS_DEVICE void scan_stream(const Rows<P::rank> &rows) {
+template <bool WORDS, class P, class S> struct WayFor { using type = StreamInWords<P, S>; };
+template <class P, class S> struct WayFor<false, P, S> { using type = StreamAnywhere<P, S>; };
+
+// WORDS: rows begin on words of 16 bytes.
+template <class P, class S, int REDUCERS, int STAGES, bool WORDS>
+RS_DEVICE void scan_row_stream(const Rows<P::rank> &rows) {
   using Lean = StreamShape<P, S>;
-  run_stream<P, Lean, StreamAligned<P, Lean>, REDUCERS, STAGES>(rows);
+  run_stream<P, Lean, typename WayFor<WORDS, P, Lean>::type, REDUCERS, STAGES>(rows);
+}
+
+// Regime column, few long columns: each row of tuples has COLUMNS of them.
+template <class P, int COLUMNS, class S, int REDUCERS, int STAGES>
+RS_DEVICE void scan_stream_of_tuples(const Rows<P::rank> &rows) {
+  using T = Tuples<P, COLUMNS>;
+  scan_row_stream<T, S, REDUCERS, STAGES, false>(T::rows(rows));
 }
