@@ -47,7 +47,9 @@ template <class A, class Next, class F> struct AndUnpacked {
 
 template <class P, class = void> struct FurtherOf {
   static constexpr bool ANY = false;
+  using Inputs = Pack<>;
   using Second = Nothing;
+  using Segment = Nothing;
   static constexpr Told told = NOT_TOLD;
 };
 template <class P> struct FurtherOf<P, Void<typename P::Further>> : P::Further { static constexpr bool ANY = true; };
@@ -456,6 +458,13 @@ template <int WHICH, class T, class... Rest> struct MoreInputs<WHICH, Pack<T, Re
       to(j).first = x.at[s.in_memory(j)];
     Others::take(s, [&](int j) -> Pack<Rest...> & { return to(j).rest; });
   }
+  // Where a row begins in one of them.
+  template <int OF> RS_METHOD auto *first() const {
+    if constexpr (OF == WHICH)
+      return own.place.at;
+    else
+      return others.template first<OF>();
+  }
   template <bool AGAIN> RS_METHOD void load_one(Pack<T, Rest...> &to, i64 i) const {
     to.first = load_element<AGAIN>(own.place.at + i * own.place.step);
     others.template load_one<AGAIN>(to.rest, i);
@@ -603,12 +612,23 @@ template <class P> struct FurtherArrays<P, true> {
     segments.move(steps);
     second.move(steps);
   }
-  // The second output of a stretch, given what the first one shows.
-  template <class S> RS_METHOD void store(S s, const Held *held, const Acc *prefix, const Params &params) const {
-    Vector<Second, S::N> y;
+  // Where a row begins in a further input.
+  template <int WHICH> RS_METHOD auto *first() const {
+    if constexpr (WHICH == RS_SEGMENTS)
+      return segments.own.place.at;
+    else
+      return inputs.template first<WHICH>();
+  }
+  // The second output of N elements, given what the first one shows; as they lie in memory.
+  template <int N>
+  RS_METHOD static Vector<Second, N> second_of(const Held *held, const Acc *prefix, const Params &params) {
+    Vector<Second, N> y;
 #pragma unroll
-    for (int j = 0; j < S::N; j++)
-      y.at[s.in_memory(j)] = Narrow<Second>::from(held[j].second(prefix[j], params));
-    second.store(s, y);
+    for (int j = 0; j < N; j++)
+      y.at[P::reverse ? N - 1 - j : j] = Narrow<Second>::from(held[j].second(prefix[j], params));
+    return y;
+  }
+  template <class S> RS_METHOD void store(S s, const Held *held, const Acc *prefix, const Params &params) const {
+    second.store(s, second_of<S::N>(held, prefix, params));
   }
 };

@@ -7,168 +7,20 @@
 // the totals of all, WARPS scan. Tiles are taken in turns, in the order of memory.
 #pragma once
 #include "ahead.cuh"
-#include "neighbours.cuh"
-#include "offset.cuh"
+#include "row_copies.cuh"
 
-// How tiles come to shared memory and results leave it, where rows begin on words of 16 bytes: a tile's copy does, too,
-// and results go to memory from the registers.
-template <class P, class S> struct StreamInWords {
+// WORDS: rows begin on words of 16 bytes. A single output then goes to memory from the registers; else by bulk stores,
+// from room that each warp has: another may be at a tile of a row with another offset.
+template <class P, class S, int REDUCERS, int STAGES, bool WORDS> struct Stream {
   RS_TYPES_OF(P);
-  using T = Tile<P, S, true>;
-  using Index = typename T::Index;
-  static constexpr int TILE = S::ELEMENTS;
-  static constexpr int SLACK = 0;       // bytes that each copy has more than its tile
-  static constexpr bool PLACED = false; // where copies lie depends on the row
-  // Flags or keys that come with a tile's own, of elements before it.
-  static constexpr int BEFORE = TOLD_BY_NEIGHBOURS<P> == NOT_TOLD ? 0 : 16 / (int)sizeof(Mask);
-
-  RS_METHOD static int count_of(Index number) {
-    Index left = T::LENGTH - number * TILE;
-    return left >= TILE ? TILE : (int)left;
-  }
-  // One array's part of a tile: `low` is its first element in memory, `to` its copy. What is no whole word the lanes
-  // load; returns the bytes that are left for a bulk copy, and moves both pointers to it.
-  template <class E> RS_METHOD static u32 load_ends(E *&to, const E *&low, int count) {
-    if constexpr (P::length % UNIT_OF<E> != 0) {
-      int left = count % UNIT_OF<E>; // at the row's end, which comes first in memory in a reverse scan
-      int skip = P::reverse ? left : 0;
-      if ((int)lane_index() < left) {
-        int i = (P::reverse ? 0 : count - left) + (int)lane_index();
-        to[i] = load_element(low + i);
-      }
-      to += skip;
-      low += skip;
-      count -= left;
-    }
-    return (u32)count * (u32)sizeof(E);
-  }
-
-  // The loading warp: starts to bring a tile of a row, and signals, each lane for what it wrote itself.
-  RS_METHOD static void bring(const R &row, Index number, In *in_to, Mask *mask_to, Filling stage) {
-    int count = count_of(number);
-    i64 low = P::reverse ? -((i64)number * TILE + count - 1) : (i64)number * TILE;
-    const In *in_low = row.in + low;
-    int before = number > 0 ? BEFORE : 0;
-    const Mask *mask_low = row.mask + (MASKED ? low - (P::reverse ? 0 : before) : 0);
-    in_to += P::reverse ? TILE - count : 0;
-    mask_to += P::reverse ? TILE - count : -before;
-    u32 in_bytes = load_ends(in_to, in_low, count);
-    u32 mask_bytes = MASKED ? load_ends(mask_to, mask_low, count + before) : 0;
-    if (lane_index() == 0) {
-      stage.expect(in_bytes + mask_bytes);
-      stage.load(in_to, in_low, in_bytes);
-      stage.load(mask_to, mask_low, mask_bytes);
-    } else {
-      stage.signal();
-    }
-  }
-  RS_METHOD static u32 places(const R &) {
-    return 0;
-  }
-  // A vector of a tile, `at` elements from its lowest in memory. ORDERED: else in any order that leaves its total.
-  template <bool ORDERED> RS_METHOD static void read(typename T::V &held, const In *in, const Mask *mask, u32, int at) {
-    R::load_copied(held, in, mask, at);
-  }
-  // A scanning warp: its part of the prefixes of the tile that starts at element `first`.
-  RS_METHOD static void store(const T &tile, const R &row, Index first, Acc carry, Acc end, unsigned char *) {
-    Acc tail[S::VECTOR]; // the row's last vector, if it is not whole, one thread stores element by element
-    Index tail_at = -1;
-    tile.down(row, first, carry, end, [&](int, Index i, const Acc *value) {
-      if (T::WHOLE || i + S::VECTOR <= T::LENGTH) {
-        row.template store_vectored<S::VECTOR>(i, value);
-      } else if (!T::WHOLE_VECTORS && i < T::LENGTH) {
-        tail_at = i;
-#pragma unroll
-        for (int j = 0; j < S::VECTOR; j++)
-          tail[j] = value[j];
-      }
-    });
-    if (!T::WHOLE_VECTORS && tail_at >= 0)
-#pragma unroll
-      for (int j = 0; j < S::VECTOR; j++)
-        if (tail_at + j < T::LENGTH)
-          row.store_one(tail_at + j, tail[j]);
-  }
-  RS_METHOD static void finish() {
-  }
-};
-
-// The same where rows begin anywhere: copies keep the offset from a word that the row has, and so do results, in room of
-// each warp.
-template <class P, class S> struct StreamAnywhere {
-  RS_TYPES_OF(P);
-  using T = Tile<P, S, true>;
-  using Index = typename T::Index;
-  using Part = PartOut<P, S>;
-  template <class E> using Copies = RowCopies<P, S::ELEMENTS, E>;
-  static constexpr int SLACK = PLACE;
-  static constexpr bool PLACED = true;
-
-  template <class E> using Unit = typename Units<E>::Unit;
-
-  // Brings those of a row's units in no whole word that a tile has; says whether the lane had one.
-  template <class C> RS_METHOD static bool bring_rest(const C &copies, typename C::One *copy, Index number) {
-    Index at = copies.rest_at();
-    int to = copies.place(number, at);
-    if (to >= 0)
-      copy[copies.shift + to] = load_element(copies.low + at);
-    return to >= 0;
-  }
-  RS_METHOD static void bring(const R &row, Index number, In *in_copy, Mask *mask_copy, Filling stage) {
-    Copies<In> in(row.in);
-    Copies<Mask> mask(row.mask);
-    auto *in_to = reinterpret_cast<Unit<In> *>(in_copy);
-    auto *mask_to = reinterpret_cast<Unit<Mask> *>(mask_copy);
-    bool rest = bring_rest(in, in_to, number);
-    if (MASKED)
-      rest = bring_rest(mask, mask_to, number) || rest;
-    if (any_lane(rest))
-      bulk_fence(); // a bulk copy will write over it
-    if (lane_index() == 0) {
-      auto in_span = in.span(number);
-      auto mask_span = mask.span(number);
-      stage.expect(in_span.count * (u32)in.SIZE + (MASKED ? mask_span.count * (u32)mask.SIZE : 0));
-      in.load(in_to, number, in_span, stage);
-      if (MASKED)
-        mask.load(mask_to, number, mask_span, stage);
-    } else {
-      stage.signal();
-    }
-  }
-  RS_METHOD static u32 places(const R &row) {
-    u32 in = (u32)Copies<In>(row.in).shift;
-    return MASKED ? in | (u32)Copies<Mask>(row.mask).shift << 16 : in;
-  }
-  template <bool ORDERED>
-  RS_METHOD static void read(typename T::V &held, const In *in, const Mask *mask, u32 places, int at) {
-    constexpr bool KEEP = ORDERED || MASKED || !P::Op::commutative || Units<In>::COUNT > 1;
-    Vector<Unit<Mask>, S::VECTOR * Units<Mask>::COUNT> m{};
-    if constexpr (MASKED)
-      m = read_placed<Mask, S::VECTOR>(mask, (int)(places >> 16), at);
-    held.hold(read_placed<In, S::VECTOR, KEEP>(in, (int)(places & 0xffff), at), m);
-  }
-  // Each warp has room of its own: another may be at a tile of a row with another offset.
-  RS_METHOD static void store(const T &tile, const R &row, Index first, Acc carry, Acc end, unsigned char *memory) {
-    constexpr int BYTES = Part::WARP * (int)sizeof(Unit<Out>);
-    static_assert(BYTES % PLACE == 0, "all parts have the tile's offset");
-    auto *copy = reinterpret_cast<Unit<Out> *>(memory + T::warp() * (BYTES + SLACK)) + Part::shift(row);
-    Part(first).template store<0>(tile, row, first, carry, end, copy);
-  }
-  RS_METHOD static void finish() {
-    bulk_wait<0>();
-  }
-};
-
-template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
-  RS_TYPES_OF(P);
-  using T = Tile<P, S, true>;
+  using T = TileInRegisters<P, S>;
   using V = typename T::V;
   using Index = typename T::Index;
+  using Inputs = RowInputs<P, S::ELEMENTS, WORDS, false>;
+  using Outputs = RowOutputs<P, S, WORDS, true>;
+  using Shifts = typename Inputs::Shifts;
   static constexpr int TILE = S::ELEMENTS, WARP = TILE / S::WARPS;
-  static constexpr int IN_BYTES = TILE * (int)sizeof(In) + Way::SLACK;
-  static constexpr bool ASKS_NEIGHBOURS = TOLD_BY_NEIGHBOURS<P> != NOT_TOLD;
-  static constexpr int BYTES_BEFORE = ASKS_NEIGHBOURS ? 16 : 0; // of flags or keys of elements before a tile
-  static constexpr int STAGE_BYTES = IN_BYTES + (MASKED ? TILE * (int)sizeof(Mask) + Way::SLACK + BYTES_BEFORE : 0);
+  static constexpr bool STRAIGHT = WORDS && !HAS_SECOND<P>; // results
   // A slot holds what is known of a tile; it outlives the tile's stage.
   static constexpr int SLOTS = 2 * STAGES;
   static constexpr u32 NONE = ~0u;
@@ -179,7 +31,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
     Acc part[SLOTS][S::WARPS]; // totals of the parts of a tile's warps
     Acc carry[SLOTS], end[SLOTS];
     u32 tile[SLOTS];
-    u32 places[Way::PLACED ? SLOTS : 1];
+    u64 shifts[WORDS ? 1 : SLOTS];
     u32 run;
   };
 
@@ -200,11 +52,8 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
     }
   };
 
-  RS_METHOD In *in(const Place &at) const {
-    return reinterpret_cast<In *>(memory + at.stage.stage * STAGE_BYTES);
-  }
-  RS_METHOD Mask *mask(const Place &at) const {
-    return reinterpret_cast<Mask *>(memory + at.stage.stage * STAGE_BYTES + IN_BYTES + (P::reverse ? 0 : BYTES_BEFORE));
+  RS_METHOD unsigned char *stage(const Place &at) const {
+    return memory + at.stage.stage * Inputs::BYTES;
   }
   RS_METHOD static i64 row_of(u32 tile) {
     return tile / (u32)T::COUNT;
@@ -213,6 +62,23 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
     return (Index)(tile % (u32)T::COUNT);
   }
 
+  // The loading warp: starts to bring a tile of a row, and signals, each lane for what it wrote itself.
+  RS_METHOD void bring(const Place &at, const R &row, Index number) const {
+    Inputs inputs(row);
+    Filling to = shared.full.fill(at.stage);
+    if (!WORDS && lane_index() == 0)
+      at.of(shared.shifts) = inputs.shifts().packed();
+    if constexpr (!Inputs::ALL_IN_WORDS)
+      if (any_lane(inputs.put_rest(stage(at), number)))
+        bulk_fence(); // a bulk copy will write over it
+    if (lane_index() == 0) {
+      auto spans = inputs.spans(number);
+      to.expect(spans.bytes());
+      inputs.load(stage(at), number, spans, to);
+    } else {
+      to.signal();
+    }
+  }
   RS_METHOD void load() const {
     TurnState *state = static_cast<TurnState *>(rows.workspace);
     u32 tiles = (u32)(rows.count * T::COUNT), all = tiles + block_count(); // each block takes one turn too many
@@ -231,35 +97,33 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
         shared.full.signal(at.stage);
         return;
       }
-      Row<P> row(rows, rows.first + row_of(next));
-      if (Way::PLACED && first_lane)
-        at.of(shared.places) = Way::places(row);
-      Way::bring(row, number_of(next), in(at), mask(at), shared.full.fill(at.stage));
+      bring(at, Row<P>(rows, rows.first + row_of(next)), number_of(next));
       if (first_lane)
         taken = take_turn(state, all).number;
     }
   }
 
-  RS_METHOD u32 places_of(const Place &at) const {
-    return Way::PLACED ? at.of(shared.places) : 0;
+  RS_METHOD Shifts shifts_of(const Place &at) const {
+    return Shifts::unpacked(WORDS ? 0 : at.of(shared.shifts));
   }
   // A vector of a tile, `at` elements from its start; of what lies past the row, anything. first: the row's first tile.
+  // ORDERED: else in any order that leaves its total.
   template <bool ORDERED>
-  RS_METHOD void copy_of(V &held, const Place &tile, u32 places, int at, bool first) const {
+  RS_METHOD void copy_of(V &held, const Place &tile, const Shifts &shifts, int at, bool first) const {
+    constexpr bool KEEP = ORDERED || !P::Op::commutative || Units<In>::COUNT > 1;
     int low = P::reverse ? TILE - at - S::VECTOR : at;
-    Way::template read<ORDERED>(held, in(tile), mask(tile), places, low);
-    if constexpr (ASKS_NEIGHBOURS)
-      tell_beginnings<P>(held, first && at == 0, mask(tile)[P::reverse ? low + S::VECTOR : low - 1]);
+    hold_inputs<P>(held, Inputs::template read<S::VECTOR, KEEP>(stage(tile), shifts, low), first && at == 0);
   }
 
   // The total of a scanning warp's part of a tile.
-  RS_METHOD Acc total_of_part(const Place &tile, u32 places, int part, bool first) const {
+  RS_METHOD Acc total_of_part(const Place &tile, const typename R::Params &params, int part, bool first) const {
+    const Shifts shifts = shifts_of(tile);
     typename V::Part chunk[S::CHUNKS];
 #pragma unroll
     for (int u = 0; u < S::CHUNKS; u++) {
       V held;
-      copy_of<false>(held, tile, places, part * WARP + (u * 32 + (int)lane_index()) * S::VECTOR, first);
-      chunk[u] = held.total();
+      copy_of<false>(held, tile, shifts, part * WARP + (u * 32 + (int)lane_index()) * S::VECTOR, first);
+      chunk[u] = held.total(params);
     }
     return V::outer(total_of_blocks<typename V::Inner, S::CHUNKS>(chunk));
   }
@@ -273,6 +137,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
   }
 
   RS_METHOD void reduce(int reducer) const {
+    const typename R::Params params = Row<P>::params_of(rows);
     for (Place at;; at.next()) {
       shared.full.wait(at.stage);
       u32 tile = at.of(shared.tile);
@@ -280,7 +145,7 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
         return;
 #pragma unroll 1
       for (int part = reducer; part < S::WARPS; part += REDUCERS) {
-        Acc mine = total_of_part(at, places_of(at), part, number_of(tile) == 0);
+        Acc mine = total_of_part(at, params, part, number_of(tile) == 0);
         if (lane_index() == 0)
           at.of(shared.part)[part] = mine;
       }
@@ -329,18 +194,45 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> struct Stream {
         break;
       Index number = number_of(turn), first = number * TILE;
       Row<P> row(rows, rows.first + row_of(turn));
+      const Shifts shifts = shifts_of(at);
       T tile;
+      tile.params = row.params();
 #pragma unroll
       for (int u = 0; u < S::CHUNKS; u++)
-        copy_of<true>(tile.held[u], at, places_of(at), (int)T::place(u), number == 0);
+        copy_of<true>(tile.held[u], at, shifts, (int)T::place(u), number == 0);
       tile.up_chunks();
       shared.empty.signal_behind(at.stage);
       shared.looked.wait(at.slot);
       delay();
       tile.warps.up(at.of(shared.part)[lane_index() % S::WARPS], lane_index());
-      Way::store(tile, row, first, at.of(shared.carry), at.of(shared.end), memory + STAGES * STAGE_BYTES);
+      Acc carry = at.of(shared.carry), end = at.of(shared.end);
+      if constexpr (STRAIGHT)
+        store_straight(tile, row, first, carry, end);
+      else
+        Outputs{row}.template store<0>(tile, first, carry, end, memory + STAGES * Inputs::BYTES);
     }
-    Way::finish();
+    if (!STRAIGHT)
+      bulk_wait<0>();
+  }
+  // A scanning warp: its part of the prefixes of the tile that starts at element `first`.
+  RS_METHOD static void store_straight(const T &tile, const R &row, Index first, Acc carry, Acc end) {
+    Acc tail[S::VECTOR]; // the row's last vector, if it is not whole, one thread stores element by element
+    Index tail_at = -1;
+    tile.down(row, first, carry, end, [&](int, Index i, const Acc *value) {
+      if (T::WHOLE || i + S::VECTOR <= T::LENGTH) {
+        row.template store_vectored<S::VECTOR>(i, value);
+      } else if (!T::WHOLE_VECTORS && i < T::LENGTH) {
+        tail_at = i;
+#pragma unroll
+        for (int j = 0; j < S::VECTOR; j++)
+          tail[j] = value[j];
+      }
+    });
+    if (!T::WHOLE_VECTORS && tail_at >= 0)
+#pragma unroll
+      for (int j = 0; j < S::VECTOR; j++)
+        if (tail_at + j < T::LENGTH)
+          row.store_one(tail_at + j, tail[j]);
   }
 };
 
@@ -352,8 +244,9 @@ using StreamShape =
           sizeof(typename P::Acc) <= 16 &&
               (sizeof(typename P::Acc) == 4 || sizeof(typename P::In) == 8 || is_integer<typename P::Op::Number>)>;
 
-template <class P, class S, class Way, int REDUCERS, int STAGES> RS_DEVICE void run_stream(const Rows<P::rank> &rows) {
-  using M = Stream<P, S, Way, REDUCERS, STAGES>;
+template <class P, class S, int REDUCERS, int STAGES, bool WORDS>
+RS_DEVICE void scan_row_stream(const Rows<P::rank> &rows) {
+  using M = Stream<P, StreamShape<P, S>, REDUCERS, STAGES, WORDS>;
   RS_DYNAMIC_SHARED(memory);
   RS_SHARED typename M::Shared shared;
   M stream{rows, shared, memory};
@@ -375,16 +268,6 @@ template <class P, class S, class Way, int REDUCERS, int STAGES> RS_DEVICE void 
     stream.walk();
   else
     stream.load();
-}
-
-template <bool WORDS, class P, class S> struct WayFor { using type = StreamInWords<P, S>; };
-template <class P, class S> struct WayFor<false, P, S> { using type = StreamAnywhere<P, S>; };
-
-// WORDS: rows begin on words of 16 bytes.
-template <class P, class S, int REDUCERS, int STAGES, bool WORDS>
-RS_DEVICE void scan_row_stream(const Rows<P::rank> &rows) {
-  using Lean = StreamShape<P, S>;
-  run_stream<P, Lean, typename WayFor<WORDS, P, Lean>::type, REDUCERS, STAGES>(rows);
 }
 
 // Regime column, few long columns: each row of tuples has COLUMNS of them.

@@ -341,11 +341,14 @@ template <class P> struct Row : Ends<P> {
                                 void>::type;
   using Params = typename ParamsOf<P>::type; // Nothing: there are none
 
-  RS_METHOD Params params() const {
+  RS_METHOD static Params params_of(const Rows<P::rank> &rows) {
     if constexpr (FurtherOf<P>::ANY)
-      return params_from<Params>(further_of<P>(this->rows).params);
+      return params_from<Params>(further_of<P>(rows).params);
     else
       return {};
+  }
+  RS_METHOD Params params() const {
+    return params_of(this->rows);
   }
 
   RS_METHOD static Acc load(typename Element::type x) {
@@ -445,6 +448,15 @@ template <class P> struct Row : Ends<P> {
     out += steps * step[RS_OUT];
     mask += steps * step[RS_MASK];
     further.move(steps);
+  }
+  // Where it begins in an array of elements that it reads.
+  template <int WHICH> RS_METHOD auto *first() const {
+    if constexpr (WHICH == RS_IN)
+      return in;
+    else if constexpr (WHICH == RS_MASK)
+      return mask;
+    else
+      return further.template first<WHICH>();
   }
   // Where there are further arrays: a stretch of all inputs (further.cuh).
   template <class S> RS_METHOD void fetch_stretch(S &stretch) const {

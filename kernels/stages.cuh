@@ -12,7 +12,8 @@ struct RingPlace {
   u32 round; // its last bit is told alone
 
   template <class I = int>
-  RS_METHOD explicit RingPlace(int stages, I k = 0) : stages(stages), stage((int)(k % stages)), round((u32)(k / stages)) {
+  RS_METHOD explicit RingPlace(int stages, I k = 0)
+      : stages(stages), stage((int)(k % stages)), round((u32)(k / stages)) {
   }
   RS_METHOD void next() {
     if (++stage == stages) {

@@ -18,18 +18,15 @@ template <int WARPS_, int CHUNKS_, int LANES_, int VECTOR_, bool KEEPS_ = true> 
 // THREADS: of a block; those of a tile's last warps may be missing, where no row has elements for them. FETCHES: tiles
 // of rows with further arrays lie in shared memory, one for each group of threads; of columns, which have no vectors,
 // they are held in registers as others are.
-template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct Tile {
+template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS, bool FETCHED = VECTORED> struct Tile {
   RS_TYPES_OF(P);
   using Index = typename R::Index;
   static constexpr Index LENGTH = (Index)Length<P>::most();                         // of a row, at most
   static constexpr Index COUNT = (Index)((LENGTH + S::ELEMENTS - 1) / S::ELEMENTS); // its tiles
   static constexpr bool WHOLE = Length<P>::multiple_of(S::ELEMENTS);                // no tile is cut short
   static constexpr bool WHOLE_VECTORS = Length<P>::multiple_of(S::VECTOR);
-  // Copies in words of 16 bytes bring all of a row.
-  static constexpr bool WHOLE_COPIES =
-      WHOLE_VECTORS && LENGTH * (int)sizeof(In) % 16 == 0 && (!MASKED || LENGTH * (int)sizeof(Mask) % 16 == 0);
 
-  static constexpr bool FETCHES = FurtherOf<P>::ANY && VECTORED;
+  static constexpr bool FETCHES = FurtherOf<P>::ANY && FETCHED;
   static constexpr bool KEEPS = S::KEEPS && (!FETCHES || S::CHUNKS == 1);
   static constexpr int LIVE = S::WARPS > 1 ? THREADS / 32 : 1; // warps that there are
   using Reach = Stretch<S::VECTOR, S::LANES, THREADS, S::CHUNKS, P::reverse, VECTORED, Index>;
@@ -88,23 +85,6 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
         for (int j = 0; j < S::VECTOR; j++, from.move(1))
           if ((!VECTORED || !WHOLE_VECTORS) && (WHOLE || i + j < row.length()))
             held[u].set(j, from.load_one(0, i + j == 0));
-      }
-    }
-  }
-
-  // The same from a copy of the tile in shared memory, of which the first `copied` elements are there.
-  RS_METHOD void load_copy(const R &row, Index first, const In *in, const Mask *mask, int copied) {
-#pragma unroll
-    for (int u = 0; u < S::CHUNKS; u++) {
-      int at = (int)place(u);
-      if (WHOLE || at + S::VECTOR <= copied) {
-        row.load_copied(held[u], in, mask, P::reverse ? copied - at - S::VECTOR : at);
-      } else {
-        held[u].clear();
-#pragma unroll
-        for (int j = 0; j < S::VECTOR; j++)
-          if (!WHOLE_COPIES && first + at + j < row.length())
-            held[u].set(j, row.load_one(first + at + j));
       }
     }
   }
@@ -219,3 +199,5 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS> struct T
       row.further.store(to, held[u].elements().at, value, params);
   }
 };
+// One whose elements others bring, whatever arrays there are: each thread holds its own.
+template <class P, class S> using TileInRegisters = Tile<P, S, true, 32 * S::WARPS, false>;

@@ -48,6 +48,25 @@ bool rs_fit_stages(rs_shape *shape, int arch, int64_t stage_bytes, int64_t other
   return shape->stages >= rs_smaller(most, 2);
 }
 
+int rs_inputs(const rowscan_spec *spec) {
+  return 1 + (spec->mask_mode != ROWSCAN_MASK_NONE) + rs_spec_more(spec) + (spec->segment_mode != ROWSCAN_MASK_NONE);
+}
+
+int rs_read_bytes(const rowscan_spec *spec) {
+  int bytes = rs_bytes_of(spec->in_type) + rs_spec_mask_bytes(spec) + rs_bytes_of(spec->segment_type);
+  for (int i = 0; i < RS_MOST_MORE; i++)
+    bytes += rs_bytes_of(spec->more_types[i]);
+  return bytes;
+}
+
+int rs_outputs(const rowscan_spec *spec) {
+  return 1 + (spec->second_type != 0);
+}
+
+int rs_written_bytes(const rowscan_spec *spec) {
+  return rs_bytes_of(spec->out_type) + rs_bytes_of(spec->second_type);
+}
+
 int rs_blocks_with(int registers, int threads) {
   enum { REGISTERS = 64 * 1024 };
   return (int)rs_larger(REGISTERS / registers / threads, 1);

@@ -48,6 +48,12 @@ static inline int rs_bytes_of(rowscan_type type) {
   return (int)rowscan_type_bytes(type);
 }
 
+/* Arrays of elements that a scan reads, and bytes of an element in all of them; the same of those that it writes. */
+int rs_inputs(const rowscan_spec *spec);
+int rs_read_bytes(const rowscan_spec *spec);
+int rs_outputs(const rowscan_spec *spec);
+int rs_written_bytes(const rowscan_spec *spec);
+
 /* Whether totals take two registers. */
 static inline bool rs_is_wide(const rowscan_spec *spec) {
   return rs_spec_register_bytes(spec) > 4;
@@ -91,6 +97,9 @@ void rs_tune_short(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 /* How a stream of the template that the shape is made of cuts rows, or few long columns; whether it can. */
 bool rs_tune_stream(const rowscan_spec *spec, int arch, rs_shape *shape);
 
+/* Whether a ring of the template that the shape is made of has room. */
+bool rs_ring_fits_rows(const rowscan_spec *spec, int arch, rs_shape *shape);
+
 /*
  * All kernels of rows or columns with further arrays, of the spec's length or of any: threads fetch elements
  * themselves. And whether rows of these are cut over blocks.
@@ -98,6 +107,9 @@ bool rs_tune_stream(const rowscan_spec *spec, int arch, rs_shape *shape);
 void rs_tune_further(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 bool rs_tune_further_long(const rowscan_spec *spec, const rs_shape *group, int64_t length, int64_t rows,
                           int multiprocessors);
+
+/* Those that bring rows of a length that is known by bulk copies; nobody chose them yet, for none was measured. */
+void rs_tune_further_bulk(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 
 /* Those of columns of a length that is known, where no regime is forced; `of` has what their cuts count with. */
 void rs_tune_further_columns(const rowscan_spec *spec, rs_shape of[RS_TEMPLATES]);

@@ -12,17 +12,9 @@
 #include "spec/arch.h"
 #include "tune.h"
 
-/* Of an element in shared memory: of all inputs. */
-static int held_bytes(const rowscan_spec *spec) {
-  int bytes = rs_bytes_of(spec->in_type) + rs_spec_mask_bytes(spec) + rs_bytes_of(spec->segment_type);
-  for (int i = 0; i < RS_MOST_MORE; i++)
-    bytes += rs_bytes_of(spec->more_types[i]);
-  return bytes;
-}
-
 /* Of a thread, with its total. */
 static int element_registers(const rowscan_spec *spec) {
-  return (held_bytes(spec) + rs_spec_register_bytes(spec) + 3) / 4;
+  return (rs_read_bytes(spec) + rs_spec_register_bytes(spec) + 3) / 4;
 }
 
 static bool are_columns(const rowscan_spec *spec) {
@@ -35,7 +27,7 @@ static int further_vector(const rowscan_spec *spec) {
   enum { MOST = 8, LEAST = 2, BYTES = 128, REGISTERS = 10 };
   if (are_columns(spec))
     return element_registers(spec) > REGISTERS ? LEAST : MOST / 2;
-  int bytes = (int)rs_larger(held_bytes(spec), rs_spec_register_bytes(spec)), vector = MOST;
+  int bytes = (int)rs_larger(rs_read_bytes(spec), rs_spec_register_bytes(spec)), vector = MOST;
   while (vector > LEAST && vector * bytes > BYTES)
     vector /= 2;
   return vector;
@@ -90,11 +82,11 @@ static rs_shape direct_shape(const rowscan_spec *spec, int arch, int vector) {
   if (are_columns(spec) || spec->length == RS_ANY_LENGTH)
     return s;
   int64_t room = rs_smaller(ROOM, rs_arch_shared_bytes(arch) / s.min_blocks) / s.threads;
-  int64_t most = rs_smaller(room / held_bytes(spec), spec->length / (s.threads * TILES)); /* elements of a thread */
+  int64_t most = rs_smaller(room / rs_read_bytes(spec), spec->length / (s.threads * TILES)); /* elements of a thread */
   if (rs_spec_register_bytes(spec) >= 16 && most < MOST * vector && most >= MOST * vector / 2)
     s.vector = (int)rs_smaller(vector, 4);
   while (s.chunks < MOST && 2 * s.chunks * s.vector <= most &&
-         2 * s.chunks * (s.vector * held_bytes(spec) + rs_bytes_of(spec->segment_type)) <= room)
+         2 * s.chunks * (s.vector * rs_read_bytes(spec) + rs_bytes_of(spec->segment_type)) <= room)
     s.chunks *= 2;
   return s;
 }
@@ -127,7 +119,7 @@ void rs_tune_further_columns(const rowscan_spec *spec, rs_shape of[RS_TEMPLATES]
   enum { THREADS = 256, WIDTH = 32, STEPS = 64, TILE_BYTES = 112 * 1024, BLOCKS = 4, BLOCKS_OF_SECOND = 2 };
   rs_shape *cut = &of[RS_TEMPLATE_FURTHER_COLUMNS], *walk = &of[RS_TEMPLATE_FURTHER_WALK];
   int most = STEPS;
-  while (THREADS * most * held_bytes(spec) > TILE_BYTES)
+  while (THREADS * most * rs_read_bytes(spec) > TILE_BYTES)
     most /= 2;
   cut->vector = 1;
   cut->width = WIDTH;
@@ -136,6 +128,36 @@ void rs_tune_further_columns(const rowscan_spec *spec, rs_shape of[RS_TEMPLATES]
   cut->min_blocks = spec->second_type && cut->acc >= 16 ? BLOCKS_OF_SECOND : BLOCKS;
   *walk = further_group_shape(spec, COLUMN_LANES, further_vector(spec), 1);
   walk->made_of = RS_TEMPLATE_FURTHER_WALK;
+}
+
+/* ---- by bulk copies ---------------------------------------------------------------------------------------------- */
+
+/*
+ * A block a row, of as many warps as the row has elements for: a thread has a vector of each input, and so many
+ * registers that few chunks fit. What each card wants was not measured.
+ */
+static void tune_ring(const rowscan_spec *spec, int arch, rs_template made_of, rs_shape *ring) {
+  enum { SIZES = 3, BUFFERS = 2 };
+  static const rs_candidate sizes[SIZES] = {{8, 1, 4, 0}, {4, 1, 8, 0}, {2, 1, 12, 0}};
+  rs_shape s = {.made_of = made_of, .lanes = 32, .vector = further_vector(spec), .buffers = BUFFERS};
+  int skipped = 0;
+  while (skipped < SIZES - 1 && (int64_t)sizes[skipped].warps * 32 * s.vector > spec->length)
+    skipped++;
+  if (rs_search(spec, arch, sizes + skipped, SIZES - skipped, RS_ONE_BLOCK_LESS, rs_ring_fits_rows, &s))
+    *ring = s;
+}
+
+void rs_tune_further_bulk(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
+  enum { LEAST = 64 };
+  rs_shape words = {.made_of = RS_TEMPLATE_STREAM}, any = {.made_of = RS_TEMPLATE_STREAM_ANY};
+  if (arch < 90 || spec->length < LEAST || are_columns(spec))
+    return;
+  tune_ring(spec, arch, RS_TEMPLATE_RING, &kernels[RS_KERNEL_ALIGNED]);
+  tune_ring(spec, arch, RS_TEMPLATE_RING_ANY, &kernels[RS_KERNEL_DENSE]);
+  if (rs_tune_stream(spec, arch, &words))
+    kernels[RS_KERNEL_LONG_ALIGNED] = words;
+  if (rs_tune_stream(spec, arch, &any))
+    kernels[RS_KERNEL_LONG_DENSE] = any;
 }
 
 /* Where rows are too few for all multiprocessors, or longer than a group counts tiles. */

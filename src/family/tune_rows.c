@@ -45,10 +45,11 @@ static int chunk_registers(const rowscan_spec *spec, int vector) {
   int acc = rs_spec_register_bytes(spec) / 4, in = rs_bytes_of(spec->in_type);
   if (rs_sums_bytes(spec) && vector % 4 == 0) /* four to a register, and sums of 32 bits */
     return vector / 4 + 6;
-  int held = spec->mask_mode == ROWSCAN_MASK_MULTIPLY  ? 4 * acc
-             : spec->mask_mode > ROWSCAN_MASK_MULTIPLY ? in + rs_spec_mask_bytes(spec)
-             : in == 1 && acc == 1                     ? 4
-                                                       : in;
+  int held = rs_spec_has_further(spec)                  ? 4 * rs_inputs(spec)
+             : spec->mask_mode == ROWSCAN_MASK_MULTIPLY ? 4 * acc
+             : spec->mask_mode > ROWSCAN_MASK_MULTIPLY  ? in + rs_spec_mask_bytes(spec)
+             : in == 1 && acc == 1                      ? 4
+                                                        : in;
   return (vector * held + 3) / 4 + 6 * acc;
 }
 
@@ -203,24 +204,36 @@ static rs_candidate ring_of(const rowscan_spec *spec, int arch, int i) {
 }
 
 static int64_t stage_bytes(const rowscan_spec *spec, const rs_shape *s) {
-  return rs_tile(s) * rs_side_by_side(s) * (rs_bytes_of(spec->in_type) + rs_spec_mask_bytes(spec));
+  return rs_tile(s) * rs_side_by_side(s) * rs_read_bytes(spec);
 }
 
 static int64_t buffer_bytes(const rowscan_spec *spec, const rs_shape *s) {
-  return rs_tile(s) * rs_side_by_side(s) * rs_bytes_of(spec->out_type);
+  return rs_tile(s) * rs_side_by_side(s) * rs_written_bytes(spec);
+}
+
+/* kernels/row_copies.cuh: bytes that copies in shared memory have more, each array of a stage and each room for
+ * results, where rows begin anywhere; and where an array tells by its neighbours where segments begin. */
+enum { ANY_SLACK = 128, BEFORE = 16 };
+
+static int before_bytes(const rowscan_spec *spec, const rs_shape *s) {
+  bool any = s->made_of == RS_TEMPLATE_RING_ANY || s->made_of == RS_TEMPLATE_STREAM_ANY;
+  if (spec->segment_mode)
+    return any ? ANY_SLACK : BEFORE;
+  bool ring = s->made_of == RS_TEMPLATE_RING || s->made_of == RS_TEMPLATE_RING_ANY;
+  return !ring && rs_spec_has_segments(spec) ? BEFORE : 0;
 }
 
 enum { ARRIVALS = 1024 + 512 }; /* bytes of a block: the system's share, its arrivals and totals of warps */
 
-/* slack: bytes that each array of a stage and each buffer have more. */
+/* slack: bytes that each array of a stage and of a buffer has more. */
 static bool fits_ring(const rowscan_spec *spec, int arch, rs_shape *s, int most, int slack) {
   int64_t tiles = rs_ceiling(spec->length, rs_tile(s));
-  int64_t stage = stage_bytes(spec, s) + slack * (spec->mask_mode ? 2 : 1);
+  int64_t stage = stage_bytes(spec, s) + slack * rs_inputs(spec) + before_bytes(spec, s);
   s->buffers = tiles > 1 ? s->buffers : 1;
-  int64_t buffers = s->buffers * (buffer_bytes(spec, s) + slack);
+  int64_t buffers = s->buffers * (buffer_bytes(spec, s) + slack * rs_outputs(spec));
   bool fits = rs_fit_stages(s, arch, stage, ARRIVALS + buffers, (int)rs_smaller(tiles, most));
   s->shared_bytes += (int)buffers;
-  return fits;
+  return fits && s->warps > 1; /* whose barrier keeps a stage's loads from the next tile's copies */
 }
 
 static bool legal_ring(const rowscan_spec *spec, int arch, rs_shape *s) {
@@ -283,11 +296,12 @@ static const rs_candidate *any_rings_of(const rowscan_spec *spec, int vector) {
   return widens(spec) ? widening_any_rings : is_long ? long_any_rings : usual_any_rings;
 }
 
-/* kernels/offset.cuh: bytes that copies in shared memory have more, each array of a stage and each room for results. */
-enum { ANY_SLACK = 128 };
-
 static bool legal_any_ring(const rowscan_spec *spec, int arch, rs_shape *s) {
   return fits_ring(spec, arch, s, 5, ANY_SLACK);
+}
+
+bool rs_ring_fits_rows(const rowscan_spec *spec, int arch, rs_shape *shape) {
+  return shape->made_of == RS_TEMPLATE_RING ? legal_ring(spec, arch, shape) : legal_any_ring(spec, arch, shape);
 }
 
 static bool any_ring_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
@@ -482,13 +496,13 @@ static bool has_registers(const rowscan_spec *spec, int arch, const rs_shape *s)
 }
 
 static bool legal_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
-  /* a block's share of the system, and what it knows of its tiles; with fewer stages nothing is under way meanwhile;
-   * bytes of flags or keys before a tile's */
-  enum { OF_TILES = 4 * 1024, LEAST_STAGES = 3, BEFORE = 16 };
-  bool any = s->made_of != RS_TEMPLATE_STREAM;
-  int64_t stage = stage_bytes(spec, s) + (any ? ANY_SLACK * (spec->mask_mode ? 2 : 1) : 0);
-  stage += rs_spec_has_segments(spec) ? BEFORE : 0;
-  int64_t room = any ? buffer_bytes(spec, s) + ANY_SLACK * s->warps : 0; /* each warp has results at their offset */
+  /* a block's share of the system, and what it knows of its tiles; with fewer stages nothing is under way meanwhile */
+  enum { OF_TILES = 4 * 1024, LEAST_STAGES = 3 };
+  bool any = s->made_of != RS_TEMPLATE_STREAM, straight = !any && !spec->second_type;
+  int slack = any ? ANY_SLACK : 0;
+  int64_t stage = stage_bytes(spec, s) + slack * rs_inputs(spec) + before_bytes(spec, s);
+  /* each warp has results at their offset */
+  int64_t room = straight ? 0 : buffer_bytes(spec, s) + slack * s->warps * rs_outputs(spec);
   s->threads = 32 * (s->warps + s->reducers + 2);
   bool fits = has_registers(spec, arch, s) && rs_fit_stages(s, arch, stage, OF_TILES + room, 6) &&
               (s->stages >= LEAST_STAGES || s->chunks == 1);
@@ -557,10 +571,14 @@ void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
 
 /* ---- other shapes of a template ---------------------------------------------------------------------------------- */
 
-/* A group of several warps has a block, which holds a whole row where rows are few. */
+/* A group of several warps has a block, which holds a whole row where rows are few. Tiles of further arrays lie in
+ * shared memory that a block has without asking, beside results on their way. */
 static bool legal_group(const rowscan_spec *spec, int arch, rs_shape *s) {
-  (void)spec, (void)arch;
-  return s->warps == 1 || s->threads == 32 * s->warps;
+  enum { MOST = 46 * 1024, WORD = 16 };
+  (void)arch;
+  int64_t fetched =
+      rs_spec_has_further(spec) ? s->threads * ((int64_t)s->chunks * s->vector * rs_read_bytes(spec) + WORD) : 0;
+  return (s->warps == 1 || s->threads == 32 * s->warps) && fetched <= MOST;
 }
 
 bool rs_rows_fit(const rowscan_spec *spec, int arch, rs_shape *shape) {
