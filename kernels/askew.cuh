@@ -26,6 +26,12 @@ struct AskewTile : WideTile<P, THREADS, VECTOR, STEPS, 32, true, PACKED, AskewTi
   struct Brought {
     Copy<In> in;
     Copy<Mask> mask;
+    RS_METHOD auto get(int j) const {
+      if constexpr (MASKED)
+        return vectors<RS_IN>(in.get(j), Nothing{}, vectors<RS_MASK>(mask.get(j), Nothing{}, NoVectors{}));
+      else
+        return vectors<RS_IN>(in.get(j), Nothing{}, NoVectors{});
+    }
   };
   RS_METHOD unsigned char *room() const { // the warp's
     return this->memory + (int)thread_index() / 32 * this->cut.room;

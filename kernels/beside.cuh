@@ -4,7 +4,7 @@
 // PACKED: sums of bytes, four to a word. They wrap, and so do not depend on the order: an addition of four takes five
 // instructions, and elements need not be taken out of words, nor results be put together.
 #pragma once
-#include "rows.cuh"
+#include "inputs.cuh"
 
 template <class P, int VECTOR, bool PACKED> struct Beside {
   RS_TYPES_OF(P);
@@ -34,10 +34,36 @@ template <class P, int VECTOR, bool PACKED> struct Beside {
   template <int N> RS_METHOD static void prefixes(const Values &before, const Values *x, Values *prefix) {
     carries<Beside, N>(before, x, prefix);
   }
-  RS_METHOD static Values enter(const Vector<In, VECTOR> &x, const Vector<Mask, VECTOR> &mask) {
-    typename R::Element::type from[VECTOR];
-    elements_of<typename R::Element, In, VECTOR>(x, from);
-    return each([&](int v) { return R::value(R::hold_element(from[v], mask.at[v])); });
+  // One step of all inputs, a vector of each. first: of its row.
+  using Params = typename R::Params;
+  template <class X> RS_METHOD static Values enter(const X &x, bool first, const Params &params) {
+    if constexpr (FurtherOf<P>::ANY) {
+      return each([&](int v) { return R::value(held(x, v, first), params); });
+    } else {
+      Vector<Mask, VECTOR> mask{};
+      if constexpr (MASKED)
+        mask = x.template of<RS_MASK>().own;
+      typename R::Element::type from[VECTOR];
+      elements_of<typename R::Element, In, VECTOR>(x.own, from);
+      return each([&](int v) { return R::value(R::hold_element(from[v], mask.at[v])); });
+    }
+  }
+  template <class X> RS_METHOD static Gathered<P> held(const X &x, int v, bool first) {
+    Gathered<P> held = gathered<P>(x, v);
+    if constexpr (InputsOf<P>::SEGMENTS_LAG)
+      held.begins =
+          begins_segment<P>(first, x.template of<RS_SEGMENTS>().last.at[v], x.template of<RS_SEGMENTS>().own.at[v]);
+    else if constexpr (TOLD<P>)
+      held.begins = is_true(x.template of<RS_SEGMENTS>().own.at[v]);
+    return held;
+  }
+  // What the second output has of what the first one shows.
+  template <class X> RS_METHOD static auto second(const X &x, const Values &shown, const Params &params) {
+    Vector<typename FurtherOf<P>::Second, VECTOR> y;
+#pragma unroll
+    for (int v = 0; v < VECTOR; v++)
+      y.at[v] = Narrow<typename FurtherOf<P>::Second>::from(held(x, v, false).second(shown.at[v], params));
+    return y;
   }
   RS_METHOD static Vector<Out, VECTOR> leave(const Values &value) {
     return R::template narrow<VECTOR, false>(value.at);
@@ -87,8 +113,14 @@ template <class P, int VECTOR> struct Beside<P, VECTOR, true> {
     for (int j = 1; j < N; j++)
       prefix[j] = combine(prefix[j - 1], x[j - 1]);
   }
-  RS_METHOD static Values enter(const Vector<In, VECTOR> &x, const Vector<Mask, VECTOR> &mask) {
-    return each_word([&](int w) { return MASKED ? x.part[w] & chosen_bytes(mask, w) : x.part[w]; });
+  using Params = typename R::Params;
+  template <class X> RS_METHOD static Values enter(const X &x, bool, const Params &) {
+    return each_word([&](int w) {
+      u32 bytes = x.own.part[w];
+      if constexpr (MASKED)
+        bytes &= chosen_bytes(x.template of<RS_MASK>().own, w);
+      return bytes;
+    });
   }
   RS_METHOD static Vector<Out, VECTOR> leave(const Values &value) {
     Vector<Out, VECTOR> out;

@@ -28,8 +28,8 @@ template <class P> struct InputsOf {
   using Masked = typename With<List<Input<typename P::In, RS_IN>>, Input<typename P::Mask, RS_MASK, MASK_LAGS>,
                                P::mask != NO_MASK>::type;
   using More = typename WithMore<Masked, RS_MORE_IN, typename Further::Inputs>::type;
-  using type =
-      typename With<More, Input<typename Further::Segment, RS_SEGMENTS, Further::told != MARKED_ITSELF>, TOLD<P>>::type;
+  static constexpr bool SEGMENTS_LAG = TOLD<P> && Further::told != MARKED_ITSELF;
+  using type = typename With<More, Input<typename Further::Segment, RS_SEGMENTS, SEGMENTS_LAG>, TOLD<P>>::type;
 };
 
 // A thread's neighbours of each input of a list, as they lie in memory. last: of one that lags, the element before
@@ -52,43 +52,44 @@ RS_DEVICE Vectors<WHICH, V, Last, Others> vectors(const V &own, const Last &last
   return {own, last, others};
 }
 
-template <int WHICH, int N, bool REVERSE, class X, class F> RS_DEVICE void take_more(const X &, const F &, Pack<> *) {
+template <int WHICH, class X> RS_DEVICE void take_more(const X &, int, Pack<> &) {
 }
-template <int WHICH, int N, bool REVERSE, class X, class F, class T, class... Rest>
-RS_DEVICE void take_more(const X &x, const F &to, Pack<T, Rest...> *) {
-#pragma unroll
-  for (int j = 0; j < N; j++)
-    to(j).first = x.template of<WHICH>().own.at[REVERSE ? N - 1 - j : j];
-  auto rest = [&](int j) -> Pack<Rest...> & { return to(j).rest; };
-  take_more<WHICH + 1, N, REVERSE>(x, rest, (Pack<Rest...> *)nullptr);
+template <int WHICH, class X, class T, class... Rest>
+RS_DEVICE void take_more(const X &x, int i, Pack<T, Rest...> &to) {
+  to.first = x.template of<WHICH>().own.at[i];
+  take_more<WHICH + 1>(x, i, to.rest);
+}
+// Where there are further arrays: what is held of the i-th of them, as they lie in memory, but for `begins`.
+template <class P, class X> RS_DEVICE Gathered<P> gathered(const X &x, int i) {
+  Gathered<P> held = {};
+  held.x = x.own.at[i];
+  if constexpr (P::mask != NO_MASK)
+    held.m = x.template of<RS_MASK>().own.at[i];
+  take_more<RS_MORE_IN>(x, i, held.more);
+  return held;
+}
+// Whether a segment begins with an element, that of a row's first one, the one before it, and its own.
+template <class P, class T> RS_DEVICE bool begins_segment(bool first, T last, T own) {
+  return Beginnings<T, FurtherOf<P>::told>::between(first, last, own);
 }
 
-// Holds them, H::COUNT of each input. first: they are the first ones of their row.
+// Holds them, H::COUNT neighbours in a row. first: they are the first ones of it.
 template <class P, class H, class X> RS_DEVICE void hold_inputs(H &held, const X &x, bool first) {
   constexpr int N = H::COUNT;
   using Mask = typename P::Mask;
   if constexpr (FurtherOf<P>::ANY) {
-    using More = typename FurtherOf<P>::Inputs;
 #pragma unroll
-    for (int j = 0; j < N; j++) {
-      held.at[j] = {};
-      held.at[j].x = x.own.at[P::reverse ? N - 1 - j : j];
-    }
-    if constexpr (P::mask != NO_MASK)
-#pragma unroll
-      for (int j = 0; j < N; j++)
-        held.at[j].m = x.template of<RS_MASK>().own.at[P::reverse ? N - 1 - j : j];
-    take_more<RS_MORE_IN, N, P::reverse>(
-        x, [&](int j) -> More & { return held.at[j].more; }, (More *)nullptr);
+    for (int j = 0; j < N; j++)
+      held.at[j] = gathered<P>(x, P::reverse ? N - 1 - j : j);
     if constexpr (TOLD<P>) {
-      using Segment = typename FurtherOf<P>::Segment;
-      Segment last{};
-      if constexpr (FurtherOf<P>::told != MARKED_ITSELF)
-        last = x.template of<RS_SEGMENTS>().last;
+      const auto &segments = x.template of<RS_SEGMENTS>();
+      typename FurtherOf<P>::Segment last{};
+      if constexpr (InputsOf<P>::SEGMENTS_LAG)
+        last = segments.last;
 #pragma unroll
       for (int j = 0; j < N; j++) {
-        Segment own = x.template of<RS_SEGMENTS>().own.at[P::reverse ? N - 1 - j : j];
-        held.at[j].begins = Beginnings<Segment, FurtherOf<P>::told>::between(first && j == 0, last, own);
+        auto own = segments.own.at[P::reverse ? N - 1 - j : j];
+        held.at[j].begins = begins_segment<P>(first && j == 0, last, own);
         last = own;
       }
     }

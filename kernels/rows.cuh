@@ -172,6 +172,14 @@ template <class P> struct Offsets {
   }
 };
 
+// Where an array's first row begins.
+template <class T, class P> RS_DEVICE T *array_of(const Rows<P::rank> &rows, int which) {
+  if constexpr (FurtherOf<P>::ANY)
+    if (which >= RS_ARRAYS)
+      return static_cast<T *>(further_of<P>(rows).further_at[which - RS_ARRAYS]);
+  return rows.template data<T>(which);
+}
+
 template <class P> struct Row;
 
 // What a row has beside its elements: where its fold starts, and where its total is kept.
@@ -294,7 +302,7 @@ template <class P> struct Row : Ends<P> {
     const Offsets<P> &offsets;
     template <class T> RS_METHOD Place<T> of(int which) const {
       i64 step = Offsets<P>::step(rows, which);
-      return {static_cast<T *>(further_of<P>(rows).further_at[which - RS_ARRAYS]) + offsets.of[which],
+      return {array_of<T, P>(rows, which) + offsets.of[which],
               P::reverse ? -step : step};
     }
   };

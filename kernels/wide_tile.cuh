@@ -13,7 +13,8 @@
 #include "rows.cuh"
 
 // Self, a kernel's own tile, says how elements come and go:
-//   Brought, Brought brought()      where a thread finds what there is of its segment in shared memory
+//   brought()                       where a thread finds what there is of its segment in shared memory: its get(j) is
+//                                   step j of all inputs, as Vectors (inputs.cuh)
 //   void bring()                    asks for it; it is there after fetch_wait() and, if IN_COMMON, a warp_barrier()
 //   void give(before, end)          stores the segment's results, given the prefixes before it and through it
 // Where elements do not lie there it has an each_batch(), a BATCH and BATCHES of its own, and no Brought.
@@ -124,30 +125,26 @@ struct WideTile {
   }
   // To the next step of the scan.
   RS_METHOD i64 step(int which) const {
-    return P::reverse ? -rows.step[which] : rows.step[which];
+    i64 step = Offsets<P>::step(rows, which);
+    return P::reverse ? -step : step;
   }
   // The first step of the segment, in the tile's first column.
   template <class E> RS_METHOD E *first(int which) const {
-    i64 outers = P::rank > 1 ? outer * rows.stride[which][OUTER] : 0;
-    return rows.template data<E>(which) + (shared.place.at.of[which] + outers + segment * STEPS * step(which));
+    i64 outers = P::rank > 1 ? outer * Offsets<P>::stride(rows, which, OUTER) : 0;
+    return array_of<E, P>(rows, which) + (shared.place.at.of[which] + outers + segment * STEPS * step(which));
   }
 
-  // One step of what Self has brought.
-  template <class B> RS_METHOD static Values element(const B &all, int j) {
-    Vector<Mask, VECTOR> mask{};
-    if constexpr (MASKED)
-      mask = all.mask.get(j);
-    return Each::enter(all.in.get(j), mask);
-  }
   // f(k, steps of batch k), for one batch after another.
   template <class F> RS_METHOD void each_batch(const F &f) const {
     auto all = self().brought();
+    const typename R::Params params = R::params_of(rows);
+    bool first = is_first();
 #pragma unroll 1
     for (int k = 0; k < BATCHES; k++) {
       Values x[BATCH];
 #pragma unroll
       for (int j = 0; j < BATCH; j++)
-        x[j] = element(all, k * BATCH + j);
+        x[j] = Each::enter(all.get(k * BATCH + j), first && k == 0 && j == 0, params);
       f(k, x);
     }
   }

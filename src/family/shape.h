@@ -65,6 +65,7 @@ typedef struct rs_shape {
   /* Layout COLUMNS: what the cut of a run counts with. */
   int64_t length;
   int in, out, mask, acc; /* bytes of an element, and of a total in registers; mask 0: none */
+  int beside;             /* bytes of an element in further inputs */
   int part;               /* of a total inside of a tile */
   bool reverse;           /* tiles count from the end of the columns */
   bool bytes;             /* columns: sums of bytes in 32 bits */

@@ -39,6 +39,7 @@ static rs_shape shape_of(const rowscan_spec *spec, rs_template made_of) {
                     .in = rs_bytes_of(spec->in_type),
                     .out = rs_bytes_of(spec->out_type),
                     .mask = rs_spec_mask_bytes(spec),
+                    .beside = rs_read_bytes(spec) - rs_bytes_of(spec->in_type) - rs_spec_mask_bytes(spec),
                     .acc = rs_spec_register_bytes(spec),
                     .part = rs_part_bytes(spec),
                     .reverse = (spec->flags & ROWSCAN_REVERSE) != 0};
@@ -207,6 +208,21 @@ static rs_shape wide_shape(const rowscan_spec *spec, int arch) {
   take_size(spec, arch, (widens ? widening : sizes) + skipped, tried, blocks, &s);
   share_out(&s, arch, wide_registers(spec, &s, computes, large));
   return s;
+}
+
+/* With further arrays, each in whole words; nobody chose it yet, for it was not measured. */
+void rs_tune_further_words(const rowscan_spec *spec, int arch, rs_shape of[RS_TEMPLATES]) {
+  enum { SIZES = 5, BLOCKS = 2, WIDTH = 8, REGISTERS = 128 };
+  static const rs_candidate sizes[SIZES] = {{8, 16, 0, 0}, {8, 8, 0, 0}, {4, 8, 0, 0}, {4, 4, 0, 0}, {4, 2, 0, 0}};
+  rs_shape s = shape_of(spec, RS_TEMPLATE_WIDE);
+  int widest = (int)rs_larger(rs_larger(s.in, s.out), rs_bytes_of(spec->second_type));
+  for (int i = 0; i < RS_MOST_MORE; i++)
+    widest = (int)rs_larger(widest, rs_bytes_of(spec->more_types[i]));
+  s.vector = (int)rs_larger(rs_smaller(16 / widest, 32 / s.acc), 1);
+  s.width = WIDTH;
+  take_size(spec, arch, sizes, SIZES, BLOCKS, &s);
+  share_out(&s, arch, REGISTERS);
+  of[RS_TEMPLATE_WIDE] = s;
 }
 
 /*

@@ -28,9 +28,10 @@ static bool lines_in_words(const rs_shape *shape, const rs_rows *rows, const rs_
 }
 
 bool rs_wide_fits(const rs_shape *shape, const rs_rows *rows) {
-  return shape->made_of && (is_askew(shape) || (rs_columns_of(rows) & (shape->vector - 1)) == 0) &&
-         lines_in_words(shape, rows, &rows->array[RS_IN]) && lines_in_words(shape, rows, &rows->array[RS_OUT]) &&
-         (!shape->mask || lines_in_words(shape, rows, &rows->array[RS_MASK]));
+  bool all = shape->made_of && (is_askew(shape) || (rs_columns_of(rows) & (shape->vector - 1)) == 0);
+  for (int a = 0; a < rs_arrays(rows) && all; a++)
+    all = a == RS_INIT || a == RS_TOTALS || !rows->array[a].data || lines_in_words(shape, rows, &rows->array[a]);
+  return all;
 }
 
 int rs_wide_held(const rs_shape *shape) {
@@ -112,7 +113,7 @@ int rs_wide_shared(const rs_shape *shape) {
   if (shape->made_of == RS_TEMPLATE_FURTHER_COLUMNS)
     return 0;
   if (!is_askew(shape))
-    return shape->threads * shape->vector * shape->steps * (shape->in + shape->mask);
+    return shape->threads * shape->vector * (shape->steps * (shape->in + shape->mask + shape->beside) + shape->beside);
   int columns = strip_columns(shape);
   return askew_bytes(shape, columns + rs_word_unit(shape->in) - 1,
                      shape->mask ? columns + rs_word_unit(shape->mask) - 1 : 0, columns + rs_word_unit(shape->out) - 1);
