@@ -37,6 +37,8 @@ template <int VECTOR, int STEPS, int THREADS> struct ParkedInputs<VECTOR, STEPS,
   struct Sources {
     template <class Tile> RS_METHOD explicit Sources(const Tile &) {
     }
+    RS_METHOD void next() {
+    }
   };
   RS_METHOD explicit ParkedInputs(unsigned char *) {
   }
@@ -66,13 +68,17 @@ struct ParkedInputs<VECTOR, STEPS, THREADS, List<I, Rest...>> {
     RS_METHOD explicit Sources(const Tile &tile)
         : at(tile.template own<const E>(I::WHICH)), step(tile.step(I::WHICH)), others(tile) {
     }
+    RS_METHOD void next() {
+      at += step;
+      others.next();
+    }
   };
   RS_METHOD explicit ParkedInputs(unsigned char *memory) : own(memory), others(memory + Own::BYTES) {
   }
   // One step of all arrays, then the next one: 64 x 4096 x 1024 masked on an H200 is at 0.905 of memcpy so, at 0.872
   // one array after the other.
   RS_METHOD void bring(int step, const Sources &from) const {
-    own.bring(step + I::LAGS, from.at + step * from.step);
+    own.bring(step + I::LAGS, from.at);
     others.bring(step, from.others);
   }
   RS_METHOD void bring_before(const Sources &from) const {

@@ -33,9 +33,11 @@ struct WordsTile
     if (!this->is_first())
       to.bring_before(from);
 #pragma unroll
-    for (int j = 0; j < STEPS; j++)
+    for (int j = 0; j < STEPS; j++) {
       if (Base::WHOLE || j < count)
         to.bring(j, from);
+      from.next();
+    }
   }
 
   RS_METHOD void give(const Values &before, Values end) const {

@@ -97,12 +97,17 @@ static rs_shape short_shape(const rowscan_spec *spec, int arch) {
   bool wide = rs_is_wide(spec);
   bool lacks_one = spec->length > 256 && spec->length % 16 == 15; /* the last segment, of its steps */
   s.threads = 256;
-  s.min_blocks = rs_blocks_with(wide || spec->mask_mode || (s.reverse && lacks_one) ? 64 : 51, s.threads);
   s.tile_bytes = room / 11;
   s.most_bytes = room / 11 * 2;
   if (spec->length * 2 * s.in > s.most_bytes || spec->length >= LEAST_STREAM_LENGTH) /* two columns at least */
     return (rs_shape){0};
-  s.steps = rs_power(spec->length, 1, wide ? 8 : 16);
+  /* all of a column in a thread, where registers allow: 1200000 x 20 x 5 bf16 on an H200 0.65 of memcpy in segments of
+   * 16 steps, 0.98 so, 2403846 x 26 x 4 u8 0.54 and 0.87 (tests/results/h200_d98823f_contenders.csv) */
+  bool single = !wide && !spec->mask_mode && spec->length <= 32;
+  bool all = single && spec->length > 24;
+  bool more = wide || spec->mask_mode || (s.reverse && lacks_one) || (single && spec->length > 20);
+  s.min_blocks = rs_blocks_with(all ? 80 : more ? 64 : 51, s.threads);
+  s.steps = rs_power(spec->length, 1, single ? 32 : wide ? 8 : 16);
   s.shared_bytes = rs_short_shared(&s);
   return s;
 }
