@@ -97,7 +97,7 @@ void rs_tune_short(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 /* How a stream of the template that the shape is made of cuts rows, or few long columns; whether it can. */
 bool rs_tune_stream(const rowscan_spec *spec, int arch, rs_shape *shape);
 
-/* Whether a ring of the template that the shape is made of has room. */
+/* Whether a ring of rows has room. */
 bool rs_ring_fits_rows(const rowscan_spec *spec, int arch, rs_shape *shape);
 
 /*

@@ -37,7 +37,7 @@ static rowscan_spec compiled_for(const rowscan_spec *spec) {
 
 /* Whether a kernel finds out by neighbouring flags or keys, in the place of a mask, where segments begin. */
 static bool asks_neighbours(const rowscan_spec *spec, const rs_shape *shape) {
-  bool has_them = shape->made_of == RS_TEMPLATE_TILES || shape->made_of == RS_TEMPLATE_STREAM;
+  bool has_them = shape->made_of == RS_TEMPLATE_TILES || (shape->made_of == RS_TEMPLATE_ROW_STREAM && shape->words);
   return has_them && rs_spec_has_segments(spec) && rs_spec_asks_neighbours(spec) && !rs_spec_has_further(spec);
 }
 

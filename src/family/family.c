@@ -17,9 +17,9 @@ static bool aligned_rows(const rs_shape *shape, const rs_operand *a, const rs_ro
   return a->step == 1 && (all | rs_stride_bits(a, rows, 0, rows->rank)) % 16 == 0;
 }
 
-static bool unaligned_rows(const rs_shape *shape, const rs_operand *a, const rs_rows *rows, const rowscan_spec *spec) {
-  (void)shape, (void)rows, (void)spec;
-  return a->step == 1;
+/* The same, or anywhere. */
+static bool rows_by_words(const rs_shape *shape, const rs_operand *a, const rs_rows *rows, const rowscan_spec *spec) {
+  return shape->words ? aligned_rows(shape, a, rows, spec) : a->step == 1;
 }
 
 /* Elements of a row are neighbours, and so are rows; words of shared memory begin on 16 bytes. */
@@ -41,21 +41,17 @@ const rs_family rs_families[RS_TEMPLATES] = {
                           aligned_rows},
     [RS_TEMPLATE_SLAB] = {"slab", "short.cuh", "scan_slab<P, SlabShape<{rows}, {threads}, {lanes}, {vector}, {word}>>",
                           NULL, RS_BY_BLOCKS, dense_rows},
-    [RS_TEMPLATE_RING] = {"ring", "row_ring.cuh", "scan_row_ring<P, " TILE ", {stages}, {buffers}, true>", NULL,
-                          RS_BY_BLOCKS, aligned_rows},
-    [RS_TEMPLATE_RING_ANY] = {"ring_any", "row_ring.cuh", "scan_row_ring<P, " TILE ", {stages}, {buffers}, false>",
-                              NULL, RS_BY_BLOCKS, unaligned_rows},
+    [RS_TEMPLATE_ROW_RING] = {"row_ring", "row_ring.cuh", "scan_row_ring<P, " TILE ", {stages}, {buffers}, {words}>",
+                              NULL, RS_BY_BLOCKS, rows_by_words},
     [RS_TEMPLATE_GATHER] = {"gather", "gather.cuh", "scan_gather<P, " TILE ">", NULL, RS_BY_BLOCKS, aligned_rows},
     [RS_TEMPLATE_TILES] = {"tiles", "tiles.cuh", "scan_tiles<P, TileShape<{warps}, {chunks}, {vector}>, {aligned}>",
                            NULL, RS_BY_TILES, aligned_rows},
     [RS_TEMPLATE_AT_ONCE] = {"at_once", "at_once.cuh", "scan_at_once<P, " TILE ">", NULL, RS_BY_TILES, aligned_rows},
     [RS_TEMPLATE_DIRECT] = {"direct", "direct.cuh", "scan_direct<P, " TILE ", {aligned}>", NULL, RS_BY_TILES,
                             aligned_rows},
-    [RS_TEMPLATE_STREAM] = {"stream", "row_stream.cuh", "scan_row_stream<P, " TILE ", {reducers}, {stages}, true>",
-                            NULL, RS_PERSISTENT, aligned_rows},
-    [RS_TEMPLATE_STREAM_ANY] = {"stream_any", "row_stream.cuh",
-                                "scan_row_stream<P, " TILE ", {reducers}, {stages}, false>", NULL, RS_PERSISTENT,
-                                unaligned_rows},
+    [RS_TEMPLATE_ROW_STREAM] = {"row_stream", "row_stream.cuh",
+                                "scan_row_stream<P, " TILE ", {reducers}, {stages}, {words}>", NULL, RS_PERSISTENT,
+                                rows_by_words},
     [RS_TEMPLATE_COLUMNS] = {"columns", "columns.cuh", "scan_column_tiles<P, {threads}, {steps}>", "ColumnCut",
                              RS_BY_CUT, NULL},
     [RS_TEMPLATE_STREAM_COLUMNS] = {"stream_columns", "stream_columns.cuh", "scan_stream_columns<P, {steps}>",
@@ -96,7 +92,7 @@ static const struct {
               {"width", offsetof(rs_shape, width)},       {"rows", offsetof(rs_shape, rows)},
               {"word", offsetof(rs_shape, word)},         {"prefetch", offsetof(rs_shape, prefetch)},
               {"tiles", offsetof(rs_shape, tiles)},       {"packed", offsetof(rs_shape, packed)},
-              {"columns", offsetof(rs_shape, columns)}};
+              {"columns", offsetof(rs_shape, columns)},   {"words", offsetof(rs_shape, words)}};
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 static int value_of(const rs_shape *shape, size_t field) {
@@ -110,14 +106,16 @@ void rs_shape_text(const rs_shape *shape, rs_text *text) {
       rs_text_add(text, " %s=%d", fields[i].name, value_of(shape, i));
 }
 
-/* A name between braces. */
+/* A name between braces: a number, or `aligned` or `words`, which are true or false. */
 static void add_value(const rs_shape *shape, bool aligned, const char *name, size_t length, rs_text *source) {
+  bool truth = length == strlen("words") && !memcmp(name, "words", length) ? shape->words : aligned;
   for (size_t i = 0; i < FIELDS; i++)
-    if (strlen(fields[i].name) == length && !memcmp(fields[i].name, name, length)) {
+    if (strlen(fields[i].name) == length && !memcmp(fields[i].name, name, length) &&
+        fields[i].at != offsetof(rs_shape, words)) {
       rs_text_add(source, "%d", value_of(shape, i));
       return;
     }
-  rs_text_add(source, "%s", aligned ? "true" : "false");
+  rs_text_add(source, "%s", truth ? "true" : "false");
 }
 
 void rs_family_call(const rs_shape *shape, bool aligned, rs_text *source) {

@@ -17,11 +17,9 @@ typedef enum rs_template {
   RS_TEMPLATE_NONE, /* the plan has no such kernel */
   RS_TEMPLATE_ROWS, /* groups of threads load their tiles themselves */
   RS_TEMPLATE_SLAB,
-  RS_TEMPLATE_RING,
+  RS_TEMPLATE_ROW_RING,
   RS_TEMPLATE_TILES,
-  RS_TEMPLATE_STREAM,
-  RS_TEMPLATE_STREAM_ANY,
-  RS_TEMPLATE_RING_ANY,
+  RS_TEMPLATE_ROW_STREAM,
   RS_TEMPLATE_GATHER,
   RS_TEMPLATE_AT_ONCE,
   RS_TEMPLATE_DIRECT,
@@ -57,6 +55,7 @@ typedef struct rs_shape {
   int width;    /* columns: vectors side by side in a tile */
   int rows;     /* of a slab; any number; of any length: its elements. Columns at once: tiles of a column, at most */
   int word;     /* of a slab: elements that are moved at once in shared memory */
+  int words;    /* row_ring, row_stream: rows begin on words of 16 bytes; 0: anywhere */
   int prefetch; /* elements that a block asks L2 for before the work before it is done; 0: none */
   int packed;   /* wide, askew: bytes are summed four to a word */
   int columns;  /* that the template takes as one row of tuples; 0: rows of elements */

@@ -49,7 +49,7 @@ static int tenths_off(int64_t bytes, int64_t width, const rs_shape *off) {
 static whole_rows whole_rows_of(const rowscan_spec *spec, const rs_shape *cut, const rs_shape *off) {
   enum { KB = 1024, LONG_NARROW = 65536, LONG_STRIDED = 1 << 18 };
   int in = rs_bytes_of(spec->in_type), out = rs_bytes_of(spec->out_type);
-  bool narrow = in < 4 || out < 4, is_off = cut->made_of == RS_TEMPLATE_STREAM_ANY;
+  bool narrow = in < 4 || out < 4, is_off = cut->made_of == RS_TEMPLATE_ROW_STREAM && !cut->words;
   int64_t width = narrow ? 2 : rs_larger(in, out), bytes = spec->length * width;
   if (cut->made_of == RS_TEMPLATE_TILES)
     return (whole_rows){spec->length >= LONG_STRIDED ? 10 : narrow ? 6 : 3, 0};

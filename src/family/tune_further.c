@@ -136,10 +136,11 @@ void rs_tune_further_columns(const rowscan_spec *spec, rs_shape of[RS_TEMPLATES]
  * A block a row, of as many warps as the row has elements for: a thread has a vector of each input, and so many
  * registers that few chunks fit. What each card wants was not measured.
  */
-static void tune_ring(const rowscan_spec *spec, int arch, rs_template made_of, rs_shape *ring) {
+static void tune_ring(const rowscan_spec *spec, int arch, bool words, rs_shape *ring) {
   enum { SIZES = 3, BUFFERS = 2 };
   static const rs_candidate sizes[SIZES] = {{8, 1, 4, 0}, {4, 1, 8, 0}, {2, 1, 12, 0}};
-  rs_shape s = {.made_of = made_of, .lanes = 32, .vector = further_vector(spec), .buffers = BUFFERS};
+  rs_shape s = {
+      .made_of = RS_TEMPLATE_ROW_RING, .words = words, .lanes = 32, .vector = further_vector(spec), .buffers = BUFFERS};
   int skipped = 0;
   while (skipped < SIZES - 1 && (int64_t)sizes[skipped].warps * 32 * s.vector > spec->length)
     skipped++;
@@ -149,11 +150,11 @@ static void tune_ring(const rowscan_spec *spec, int arch, rs_template made_of, r
 
 void rs_tune_further_bulk(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
   enum { LEAST = 64 };
-  rs_shape words = {.made_of = RS_TEMPLATE_STREAM}, any = {.made_of = RS_TEMPLATE_STREAM_ANY};
+  rs_shape words = {.made_of = RS_TEMPLATE_ROW_STREAM, .words = 1}, any = {.made_of = RS_TEMPLATE_ROW_STREAM};
   if (arch < 90 || spec->length < LEAST || are_columns(spec))
     return;
-  tune_ring(spec, arch, RS_TEMPLATE_RING, &kernels[RS_KERNEL_ALIGNED]);
-  tune_ring(spec, arch, RS_TEMPLATE_RING_ANY, &kernels[RS_KERNEL_DENSE]);
+  tune_ring(spec, arch, true, &kernels[RS_KERNEL_ALIGNED]);
+  tune_ring(spec, arch, false, &kernels[RS_KERNEL_DENSE]);
   if (rs_tune_stream(spec, arch, &words))
     kernels[RS_KERNEL_LONG_ALIGNED] = words;
   if (rs_tune_stream(spec, arch, &any))

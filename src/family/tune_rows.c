@@ -216,11 +216,9 @@ static int64_t buffer_bytes(const rowscan_spec *spec, const rs_shape *s) {
 enum { ANY_SLACK = 128, BEFORE = 16 };
 
 static int before_bytes(const rowscan_spec *spec, const rs_shape *s) {
-  bool any = s->made_of == RS_TEMPLATE_RING_ANY || s->made_of == RS_TEMPLATE_STREAM_ANY;
   if (spec->segment_mode)
-    return any ? ANY_SLACK : BEFORE;
-  bool ring = s->made_of == RS_TEMPLATE_RING || s->made_of == RS_TEMPLATE_RING_ANY;
-  return !ring && rs_spec_has_segments(spec) ? BEFORE : 0;
+    return s->words ? BEFORE : ANY_SLACK;
+  return s->made_of != RS_TEMPLATE_ROW_RING && rs_spec_has_segments(spec) ? BEFORE : 0;
 }
 
 enum { ARRIVALS = 1024 + 512 }; /* bytes of a block: the system's share, its arrivals and totals of warps */
@@ -236,25 +234,26 @@ static bool fits_ring(const rowscan_spec *spec, int arch, rs_shape *s, int most,
   return fits && s->warps > 1; /* whose barrier keeps a stage's loads from the next tile's copies */
 }
 
-static bool legal_ring(const rowscan_spec *spec, int arch, rs_shape *s) {
-  return fits_ring(spec, arch, s, 8, 0);
+bool rs_ring_fits_rows(const rowscan_spec *spec, int arch, rs_shape *s) {
+  return s->words ? fits_ring(spec, arch, s, 8, 0) : fits_ring(spec, arch, s, 5, ANY_SLACK);
 }
 
 /* Where the ring of this length does not fit, fewer blocks share a multiprocessor; then that of shorter rows. */
 static bool rows_ring_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
-  *s = (rs_shape){.made_of = RS_TEMPLATE_RING, .lanes = 32, .vector = vector_of(spec), .buffers = BUFFERS};
+  *s = (rs_shape){
+      .made_of = RS_TEMPLATE_ROW_RING, .words = 1, .lanes = 32, .vector = vector_of(spec), .buffers = BUFFERS};
   rs_candidate rings[RINGS];
   int i = 0, count = 0;
   while (i < RINGS - 1 && (int64_t)32 * s->vector << i < spec->length)
     i++;
   while (i >= 0)
     rings[count++] = ring_of(spec, arch, i--);
-  return rs_search(spec, arch, rings, count, RS_HALF_THE_BLOCKS, legal_ring, s);
+  return rs_search(spec, arch, rings, count, RS_HALF_THE_BLOCKS, rs_ring_fits_rows, s);
 }
 
 static bool is_widening_ring(const rs_shape *s) {
-  return s->made_of == RS_TEMPLATE_RING && s->warps == widening_ring.warps && s->chunks == widening_ring.chunks &&
-         s->min_blocks == widening_ring.blocks;
+  return s->made_of == RS_TEMPLATE_ROW_RING && s->words && s->warps == widening_ring.warps &&
+         s->chunks == widening_ring.chunks && s->min_blocks == widening_ring.blocks;
 }
 
 /* Where the ring is a widening_ring, and rows have tiles enough. */
@@ -265,7 +264,7 @@ static bool slow_ring_shape(const rowscan_spec *spec, const rs_shape *ring, int 
   s->buffers = SLOW_BUFFERS;
   int64_t tile = slow_widening_ring.chunks * rs_tile(ring) / ring->chunks;
   return spec->length / tile >= (spec->length % tile == 0 ? 4 : 5) &&
-         rs_search(spec, arch, &slow_widening_ring, 1, RS_HALF_THE_BLOCKS, legal_ring, s);
+         rs_search(spec, arch, &slow_widening_ring, 1, RS_HALF_THE_BLOCKS, rs_ring_fits_rows, s);
 }
 
 /* For rows at any offset from 16 bytes: large parts of a tile for each warp. */
@@ -296,19 +295,11 @@ static const rs_candidate *any_rings_of(const rowscan_spec *spec, int vector) {
   return widens(spec) ? widening_any_rings : is_long ? long_any_rings : usual_any_rings;
 }
 
-static bool legal_any_ring(const rowscan_spec *spec, int arch, rs_shape *s) {
-  return fits_ring(spec, arch, s, 5, ANY_SLACK);
-}
-
-bool rs_ring_fits_rows(const rowscan_spec *spec, int arch, rs_shape *shape) {
-  return shape->made_of == RS_TEMPLATE_RING ? legal_ring(spec, arch, shape) : legal_any_ring(spec, arch, shape);
-}
-
 static bool any_ring_shape(const rowscan_spec *spec, int arch, rs_shape *s) {
-  *s = (rs_shape){.made_of = RS_TEMPLATE_RING_ANY, .lanes = 32, .vector = vector_of(spec), .buffers = BUFFERS};
+  *s = (rs_shape){.made_of = RS_TEMPLATE_ROW_RING, .lanes = 32, .vector = vector_of(spec), .buffers = BUFFERS};
   if (rs_bytes_of(spec->in_type) < 4) /* longer ones are put together in memory */
     s->vector = (int)rs_smaller(s->vector, bytes_alone(spec) ? 16 : 8);
-  return rs_search(spec, arch, any_rings_of(spec, s->vector), ANY_RINGS, RS_ONE_BLOCK_LESS, legal_any_ring, s);
+  return rs_search(spec, arch, any_rings_of(spec, s->vector), ANY_RINGS, RS_ONE_BLOCK_LESS, rs_ring_fits_rows, s);
 }
 
 /* ---- any strides ------------------------------------------------------------------------------------------------- */
@@ -392,7 +383,7 @@ void rs_tune_device(rs_geometry *geometry, const rowscan_spec *spec, int arch, d
     geometry->shape[slow ? RS_KERNEL_ALIGNED : RS_KERNEL_ALIGNED_SLOW] = (rs_shape){0};
   for (int kernel = 0; kernel < RS_KERNELS && slow && widens(spec) && rs_is_wide(spec); kernel++) {
     rs_shape *s = &geometry->shape[kernel];
-    if (s->made_of == RS_TEMPLATE_RING && s->min_blocks == widening_ring.blocks)
+    if (s->made_of == RS_TEMPLATE_ROW_RING && s->words && s->min_blocks == widening_ring.blocks)
       s->shared_bytes = (int)rs_larger(s->shared_bytes, rs_arch_shared_bytes(arch) / 2);
   }
 }
@@ -498,7 +489,7 @@ static bool has_registers(const rowscan_spec *spec, int arch, const rs_shape *s)
 static bool legal_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
   /* a block's share of the system, and what it knows of its tiles; with fewer stages nothing is under way meanwhile */
   enum { OF_TILES = 4 * 1024, LEAST_STAGES = 3 };
-  bool any = s->made_of != RS_TEMPLATE_STREAM, straight = !any && !spec->second_type;
+  bool any = !s->words, straight = !any && !spec->second_type;
   int slack = any ? ANY_SLACK : 0;
   int64_t stage = stage_bytes(spec, s) + slack * rs_inputs(spec) + before_bytes(spec, s);
   /* each warp has results at their offset */
@@ -512,10 +503,10 @@ static bool legal_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
 
 /*
  * A block a multiprocessor, tiles of 32 KB where registers allow: telling a total and waiting for it takes about 1.8 us
- * a tile, and a multiprocessor of an H200 copies 32 KB in 2 us. STREAM alone wants rows on 16 bytes.
+ * a tile, and a multiprocessor of an H200 copies 32 KB in 2 us. In words it wants rows on 16 bytes.
  */
 bool rs_tune_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
-  bool any = s->made_of != RS_TEMPLATE_STREAM;
+  bool any = !s->words;
   int columns = rs_side_by_side(s), in = rs_bytes_of(spec->in_type);
   int largest = columns * (int)rs_larger(in, rs_bytes_of(spec->out_type));
   int total = columns > 1 ? columns * rs_spec_register_bytes(spec) : 0; /* the larger, the fewer chunks */
@@ -556,7 +547,7 @@ static bool tune_stream_of_words(const rowscan_spec *spec, int arch, rs_shape *s
 
 void rs_tune_long_rows(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
   rs_shape tiles = tiles_shape(spec, arch);
-  rs_shape aligned = {.made_of = RS_TEMPLATE_STREAM}, any = {.made_of = RS_TEMPLATE_STREAM_ANY};
+  rs_shape aligned = {.made_of = RS_TEMPLATE_ROW_STREAM, .words = 1}, any = {.made_of = RS_TEMPLATE_ROW_STREAM};
   bool one = rs_spec_keeps_totals(spec), widens_to_64 = rs_is_wide(spec) && rs_bytes_of(spec->in_type) < 8;
   kernels[RS_KERNEL_LONG_ANY] = tiles;
   kernels[RS_KERNEL_LONG_ALIGNED] = tune_stream_of_words(spec, arch, &aligned) ? aligned : tiles;
@@ -583,10 +574,9 @@ static bool legal_group(const rowscan_spec *spec, int arch, rs_shape *s) {
 
 bool rs_rows_fit(const rowscan_spec *spec, int arch, rs_shape *shape) {
   static rs_legal *const legal[RS_TEMPLATES] = {
-      [RS_TEMPLATE_ROWS] = legal_group,        [RS_TEMPLATE_RING] = legal_ring,
-      [RS_TEMPLATE_TILES] = legal_tiles,       [RS_TEMPLATE_STREAM] = legal_stream,
-      [RS_TEMPLATE_STREAM_ANY] = legal_stream, [RS_TEMPLATE_RING_ANY] = legal_any_ring,
-      [RS_TEMPLATE_GATHER] = legal_gather,     [RS_TEMPLATE_AT_ONCE] = legal_at_once};
+      [RS_TEMPLATE_ROWS] = legal_group,    [RS_TEMPLATE_ROW_RING] = rs_ring_fits_rows,
+      [RS_TEMPLATE_TILES] = legal_tiles,   [RS_TEMPLATE_ROW_STREAM] = legal_stream,
+      [RS_TEMPLATE_GATHER] = legal_gather, [RS_TEMPLATE_AT_ONCE] = legal_at_once};
   rs_legal *is_legal = legal[shape->made_of];
   return is_legal && is_legal(spec, arch, shape);
 }

@@ -1,5 +1,5 @@
 // rowscan, aligned, regime row: inclusive sum of f32 along rows of 32768, f32 out
-#include "ring.cuh"
+#include "row_ring.cuh"
 #include "prefetch.cuh"
 struct P {
   using Op = Sum<f32, f32>;
@@ -16,7 +16,7 @@ struct P {
 RS_KERNEL(512, 1) rowscan_aligned(RS_PARAMETER(Rows<1>, rows)) {
   prefetch_first<P, 16384, false>(rows);
   await_dependencies();
-  scan_ring<P, Shape<16, 4, 32, 4>, 4, 2>(rows);
+  scan_row_ring<P, Shape<16, 4, 32, 4>, 4, 2, true>(rows);
 }
 
 // rowscan, any, regime row: inclusive sum of f32 along rows of 32768, f32 out
@@ -39,7 +39,7 @@ RS_KERNEL(512, 2) rowscan_any(RS_PARAMETER(Rows<1>, rows)) {
 }
 
 // rowscan, dense, regime row: inclusive sum of f32 along rows of 32768, f32 out
-#include "ring_any.cuh"
+#include "row_ring.cuh"
 #include "prefetch.cuh"
 struct P {
   using Op = Sum<f32, f32>;
@@ -56,7 +56,7 @@ struct P {
 RS_KERNEL(256, 1) rowscan_dense(RS_PARAMETER(Rows<1>, rows)) {
   prefetch_first<P, 16384, false>(rows);
   await_dependencies();
-  scan_ring_any<P, Shape<8, 8, 32, 4>, 4, 2>(rows);
+  scan_row_ring<P, Shape<8, 8, 32, 4>, 4, 2, false>(rows);
 }
 
 // rowscan, long_any, regime long: inclusive sum of f32 along rows of 32768, f32 out
@@ -79,7 +79,7 @@ RS_KERNEL(256, 4) rowscan_long_any(RS_PARAMETER(Rows<1>, rows)) {
 }
 
 // rowscan, long_dense, regime long: inclusive sum of f32 along rows of 32768, f32 out
-#include "stream_any.cuh"
+#include "row_stream.cuh"
 #include "prefetch.cuh"
 struct P {
   using Op = Sum<f32, f32>;
@@ -96,11 +96,11 @@ struct P {
 RS_KERNEL(256, 1) rowscan_long_dense(RS_PARAMETER(Rows<1>, rows)) {
   prefetch_first<P, 16384, false>(rows);
   await_dependencies();
-  scan_stream_any<P, Shape<4, 16, 32, 4>, 2, 5>(rows);
+  scan_row_stream<P, Shape<4, 16, 32, 4>, 2, 5, false>(rows);
 }
 
 // rowscan, long_aligned, regime long: inclusive sum of f32 along rows of 32768, f32 out
-#include "stream.cuh"
+#include "row_stream.cuh"
 #include "prefetch.cuh"
 struct P {
   using Op = Sum<f32, f32>;
@@ -117,7 +117,7 @@ struct P {
 RS_KERNEL(256, 1) rowscan_long_aligned(RS_PARAMETER(Rows<1>, rows)) {
   prefetch_first<P, 16384, false>(rows);
   await_dependencies();
-  scan_stream<P, Shape<4, 16, 32, 4>, 2, 6>(rows);
+  scan_row_stream<P, Shape<4, 16, 32, 4>, 2, 6, true>(rows);
 }
 
 // rowscan, long_few, regime long: inclusive sum of f32 along rows of 32768, f32 out

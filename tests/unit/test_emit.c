@@ -250,8 +250,7 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
   ck_assert_int_le(s->lanes, 32);
   int64_t tiles = (spec->length + rs_tile(s) - 1) / rs_tile(s);
   switch (rs_template_kind(s->made_of)) {
-  case RS_TEMPLATE_STREAM:
-  case RS_TEMPLATE_STREAM_ANY:
+  case RS_TEMPLATE_ROW_STREAM:
   case RS_TEMPLATE_STREAM_TUPLES:
     ck_assert_int_ge(arch, 90);
     ck_assert_int_eq(s->threads, 32 * (s->warps + s->reducers + 2));
@@ -266,8 +265,7 @@ static void check_shape(const rowscan_spec *spec, int arch, const rs_shape *s) {
                      rs_tile(s) * (int)(2 * rowscan_type_bytes(spec->in_type) + rowscan_type_bytes(spec->out_type)));
     ck_assert(!spec->mask_mode && rowscan_type_bytes(spec->in_type) >= 4);
     break;
-  case RS_TEMPLATE_RING_ANY:
-  case RS_TEMPLATE_RING:
+  case RS_TEMPLATE_ROW_RING:
     ck_assert_int_ge(arch, 90);
     ck_assert_int_ge(s->warps, 2); /* the barrier between warps is what frees a stage */
     ck_assert_int_le(s->stages, tiles);
@@ -382,8 +380,8 @@ START_TEST(two_blocks_are_tried_after_three) {
                                .length = length};
           ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
           const rs_shape s = rs_tune(&spec, archs[arch]).shape[RS_KERNEL_ALIGNED];
-          if (s.made_of != RS_TEMPLATE_RING || s.warps != 8 || s.chunks != 4 || rs_spec_register_bytes(&spec) == 8 ||
-              rowscan_type_bytes(spec.in_type) == 1)
+          if (s.made_of != RS_TEMPLATE_ROW_RING || s.warps != 8 || s.chunks != 4 ||
+              rs_spec_register_bytes(&spec) == 8 || rowscan_type_bytes(spec.in_type) == 1)
             continue;
           int64_t tile = rs_tile(&s) * (int64_t)rowscan_type_bytes(spec.in_type), stages = length > rs_tile(&s) ? 2 : 1;
           int64_t least = system + tile * (stages * (1 + mask) + s.buffers);
@@ -408,8 +406,8 @@ START_TEST(smaller_candidates_are_found) {
       ck_assert_int_eq(rowscan_spec_complete(&spec), ROWSCAN_OK);
       const rs_shape large = rs_tune(&spec, 90).shape[RS_KERNEL_LONG_DENSE];
       const rs_shape small = rs_tune(&spec, 120).shape[RS_KERNEL_LONG_DENSE];
-      ck_assert_int_eq(large.made_of, RS_TEMPLATE_STREAM_ANY);
-      ck_assert_int_eq(small.made_of, RS_TEMPLATE_STREAM_ANY);
+      ck_assert(large.made_of == RS_TEMPLATE_ROW_STREAM && !large.words);
+      ck_assert(small.made_of == RS_TEMPLATE_ROW_STREAM && !small.words);
       ck_assert_int_le(rs_tile(&small), rs_tile(&large));
       ck_assert_int_le(small.shared_bytes, 99 * 1024);
     }
@@ -436,14 +434,14 @@ START_TEST(slow_memory) {
   bool two = given[_i].in == ROWSCAN_I8 && given[_i].arch == 90, slow = given[_i].peak_gbs == 3352;
   rs_kernel kept = two && slow ? RS_KERNEL_ALIGNED_SLOW : RS_KERNEL_ALIGNED;
   const rs_shape *ring = &after.shape[kept];
-  ck_assert_int_eq(ring->made_of, RS_TEMPLATE_RING);
-  ck_assert_int_eq(two, before.shape[RS_KERNEL_ALIGNED_SLOW].made_of == RS_TEMPLATE_RING);
+  ck_assert(ring->made_of == RS_TEMPLATE_ROW_RING && ring->words);
+  ck_assert_int_eq(two, before.shape[RS_KERNEL_ALIGNED_SLOW].made_of == RS_TEMPLATE_ROW_RING);
   static const int64_t too_short[] = {20000, 24576, 32752, 36864}, enough[] = {32768, 40960, 45056};
   for (int i = 0; i < 4 + 3; i++) {
     rowscan_spec other = spec;
     other.length = i < 4 ? too_short[i] : enough[i - 4];
     rs_geometry of = rs_tune(&other, given[_i].arch);
-    ck_assert_int_eq(two && i >= 4, of.shape[RS_KERNEL_ALIGNED_SLOW].made_of == RS_TEMPLATE_RING);
+    ck_assert_int_eq(two && i >= 4, of.shape[RS_KERNEL_ALIGNED_SLOW].made_of == RS_TEMPLATE_ROW_RING);
   }
   ck_assert_int_eq(rs_geometry_kernels(&after), rs_geometry_kernels(&before) - two);
   ck_assert_int_eq(rs_geometry_kernel(&before, 0), RS_KERNEL_ALIGNED);
