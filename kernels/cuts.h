@@ -9,7 +9,7 @@
 // the word that all blocks count themselves in.
 enum { RS_AT_ONCE_STATE = 32 };
 
-// Columns of a tuple, in stream_tuples.cuh: from two to so many.
+// Columns of a tuple, in row_stream.cuh: from two to so many.
 enum { RS_MOST_TUPLE = 8 };
 
 // ---- columns.cuh ----

@@ -1,12 +1,7 @@
-// offset.cuh - rows at any offset from 16 bytes: where tiles of them lie in shared memory, and how they come and go
+// offset.cuh - a lane's vector in shared memory where it lies on no word of its own
 // SPDX-License-Identifier: MIT
 //
-// Copies in shared memory keep the offset of their originals, so that whole words of 16 bytes travel by bulk copies. On
-// the way in, a word at the border of two tiles comes with both; the few elements of a row in no whole word are read
-// one by one. On the way out each warp stores the whole words of its part, and the elements around them one by one.
-// Nothing outside the row is touched.
-//
-// A lane's vector then lies on no word of its own in shared memory. 8192 x 50257 on an H200, ratio to memcpy:
+// So it is in copies of rows that begin anywhere (row_copies.cuh). 8192 x 50257 on an H200, ratio to memcpy:
 //   reads    writes     f32    bf16 (both 16 warps of 4 chunks)
 //   plain    plain      0.807  0.509
 //   shifted  plain      0.850

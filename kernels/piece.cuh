@@ -53,7 +53,8 @@ template <class P, bool ALIGNED, bool IN_PLACE> struct Piece {
     return loads;
   }
   template <int THREADS> RS_METHOD void store() const {
-    if (IN_PLACE && !ALIGNED && (in.words.head != out.words.head || in.step != out.step)) { // words do not fit, one by one they do
+    if (IN_PLACE && !ALIGNED &&
+        (in.words.head != out.words.head || in.step != out.step)) { // words do not fit, one by one they do
       block_barrier();
       out.template scatter<THREADS>();
     } else {

@@ -1,7 +1,7 @@
 // ring_columns.cuh - regime column, from sm_90 on: a block has neighbouring columns from the first step to the last
 // SPDX-License-Identifier: MIT
 //
-// As ring.cuh, for rows that lie side by side: bulk copies bring tiles of STEPS steps to a ring in shared memory and
+// As row_ring.cuh, for rows that lie side by side: bulk copies bring tiles of STEPS steps to a ring in shared memory and
 // take results away. A thread has a column, whose prefix stays in a register, so that no block waits for another; it
 // pays where there are columns for all multiprocessors. Two warps more move tiles, one in and one out, and the others
 // wait for these alone. Tiles lie in shared memory at their offset from a word of 16 bytes: one run of neighbours for

@@ -1,7 +1,7 @@
 // stream_columns.cuh - regime column, from sm_90 on: columns that lie one run in memory, in a stream
 // SPDX-License-Identifier: MIT
 //
-// As stream.cuh, for rows that lie side by side: blocks that stay, each with a ring of tiles in work and warps with
+// As row_stream.cuh, for rows that lie side by side: blocks that stay, each with a ring of tiles in work and warps with
 // roles. A tile has pieces along the length where there are few columns, and each piece has parts of STEPS steps: of
 // one column, an item, which a lane has in registers at a time. A warp takes the items of a part of 32 columns; or, so
 // that no lane is idle, any 32 that follow one another. Then lanes of two parts meet in the same banks, which pays

@@ -133,7 +133,7 @@ bool rs_at_once_small(const rs_shape *shape, const rs_rows *rows);
 bool rs_pairs_fits(const rs_shape *shape, const rs_rows *rows);
 void rs_pairs_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows);
 
-/* stream_tuples.cuh: few long columns, as many as its tuples have. It has no cut either. */
+/* row_stream.cuh: few long columns, as many as its tuples have. It has no cut either. */
 bool rs_stream_tuples_fits(const rs_shape *shape, const rs_rows *rows);
 void rs_stream_tuples_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows);
 

@@ -75,7 +75,7 @@ void rs_pairs_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, cons
   need->workspace = (size_t)(RS_AT_ONCE_STATE + nodes_words(shape, rows)) * 8;
 }
 
-/* ---- stream_tuples.cuh ------------------------------------------------------------------------------------------- */
+/* ---- row_stream.cuh ---------------------------------------------------------------------------------------------- */
 
 bool rs_stream_tuples_fits(const rs_shape *shape, const rs_rows *rows) {
   return of_tuples(shape, rows);

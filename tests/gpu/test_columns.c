@@ -640,7 +640,7 @@ int main(int argc, char **argv) {
   uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
   int only = argc > 4 ? atoi(argv[4]) : -1; /* kernels: 0 columns.cuh, 1 wide.cuh, 2 stream_columns.cuh,
                                                   3 short_columns.cuh, 4 pairs.cuh, 5 columns_at_once.cuh,
-                                                  6 and 7 stream_tuples.cuh, 8 ring_columns.cuh */
+                                                  6 and 7 row_stream.cuh, 8 ring_columns.cuh */
   int devices, major, minor, made = 0;
   if (rs_cuda_open(&cuda) || cuda->cuInit(0) || cuda->cuDeviceGetCount(&devices) || !devices) {
     printf("skipped: needs a GPU, or the simulated one\n");

@@ -10,7 +10,7 @@
  * usage: test_gpu [group ...]
  * environment: RS_GPU_SEED (1), RS_GPU_CASES (specs of the group random), RS_QUICK=1 (a sample of everything, small),
  * RS_LOT=n with RS_SEED (one spec in n, and of the groups that have few one in n; see tests/support/lot.h), RS_TOUCHED
- * (with all specs whose kernels include these templates, ring.cuh ...).
+ * (with all specs whose kernels include these templates, row_ring.cuh ...).
  * Exit status: 0, 1 if anything failed, 77 where there is no GPU.
  */
 #include <pthread.h>
