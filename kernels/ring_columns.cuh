@@ -1,13 +1,13 @@
 // ring_columns.cuh - regime column, from sm_90 on: a block has neighbouring columns from the first step to the last
 // SPDX-License-Identifier: MIT
 //
-// As row_ring.cuh, for rows that lie side by side: bulk copies bring tiles of STEPS steps to a ring in shared memory and
-// take results away. A thread has a column, whose prefix stays in a register, so that no block waits for another; it
-// pays where there are columns for all multiprocessors. Two warps more move tiles, one in and one out, and the others
-// wait for these alone. Tiles lie in shared memory at their offset from a word of 16 bytes: one run of neighbours for
-// each outer, or one for each step where a block has a strip of the columns, which then overlaps the next one as in
-// askew.cuh, so that no two blocks write one sector. src/family/ring_cut.c says how many outers and columns a block
-// has.
+// As row_ring.cuh, for rows that lie side by side: bulk copies bring tiles of STEPS steps to a ring in shared memory
+// and take results away. A thread has a column, whose prefix stays in a register, so that no block waits for another;
+// it pays where there are columns for all multiprocessors. Two warps more move tiles, one in and one out, and the
+// others wait for these alone. Tiles lie in shared memory at their offset from a word of 16 bytes: one run of
+// neighbours for each outer, or one for each step where a block has a strip of the columns, which then overlaps the
+// next one as in askew.cuh, so that no two blocks write one sector. src/family/ring_cut.c says how many outers and
+// columns a block has.
 #pragma once
 #include "cuts.h"
 #include "divide.cuh"

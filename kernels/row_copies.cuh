@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 //
 // WORDS: rows begin on words of 16 bytes, and a tile's copy does, too. Else it keeps the offset from a word that the
-// row has (offset.cuh). In either case whole words travel by bulk copies, and the few elements of a row in no whole
-// word one by one, if there may be any.
+// row has (offset.cuh). Whole words travel by bulk copies: on the way in a word at the border of two tiles comes with
+// both, on the way out each warp stores those of its part. The few elements around them, if there may be any, go one by
+// one. Nothing outside the row is touched.
 #pragma once
 #include "inputs.cuh"
 #include "offset.cuh"

@@ -302,8 +302,7 @@ template <class P> struct Row : Ends<P> {
     const Offsets<P> &offsets;
     template <class T> RS_METHOD Place<T> of(int which) const {
       i64 step = Offsets<P>::step(rows, which);
-      return {array_of<T, P>(rows, which) + offsets.of[which],
-              P::reverse ? -step : step};
+      return {array_of<T, P>(rows, which) + offsets.of[which], P::reverse ? -step : step};
     }
   };
   RS_METHOD void keep(Acc value) const {
