@@ -15,8 +15,9 @@ template <int WARPS_, int CHUNKS_, int LANES_, int VECTOR_, bool KEEPS_ = true> 
   static_assert(WARPS == 1 || LANES == 32, "only whole warps make up a larger group");
 };
 
-// THREADS: of a block; those of a tile's last warps may be missing, where no row has elements for them. FETCHED: threads
-// fetch tiles of rows with further arrays to shared memory themselves; else they are held in registers as others are.
+// THREADS: of a block; those of a tile's last warps may be missing, where no row has elements for them. FETCHED:
+// threads fetch tiles of rows with further arrays to shared memory themselves; else they are held in registers as
+// others are.
 template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS, bool FETCHED = VECTORED> struct Tile {
   RS_TYPES_OF(P);
   using Index = typename R::Index;
