@@ -68,6 +68,8 @@ template <class P, class S, int STAGES, int BUFFERS, bool WORDS> struct RowRing 
       hold_inputs<P>(tile.held[u], Inputs::template read<S::VECTOR>(stage(at), inputs.shifts(), low),
                      first + place == 0);
     }
+    if constexpr (HAS_SECOND<P>)
+      bulk_fence(); // what no total depends on may be on its way still when others are past the barrier
     return true;
   }
   // Stores the prefixes of tile t.

@@ -84,8 +84,9 @@ static rowscan_status enter_one(void *user, const rs_timing *timing) {
   return ROWSCAN_OK;
 }
 
-/* More than one kernel takes the rows, each is right, and one is the chosen one. */
-static void hold_contest(const char *shape) {
+/* More than one kernel takes the rows, each is right, and one is the chosen one. like: what a spec has beside a shape.
+ */
+static void hold_contest_of(const char *shape, const rowscan_spec *like) {
   bench_cell cell;
   cell_rows rows;
   contest all = {.shape = shape};
@@ -94,7 +95,11 @@ static void hold_contest(const char *shape) {
     suite_fail("'%s' is no shape", shape);
     return;
   }
-  rowscan_spec spec = cell_spec(&cell, ROWSCAN_SUM, CELL_INCLUSIVE);
+  rowscan_spec spec = cell_spec(&cell, like->op, CELL_INCLUSIVE);
+  spec.flags |= like->flags;
+  spec.mask_mode = like->mask_mode;
+  spec.segment_mode = like->segment_mode;
+  spec.second_type = like->second_type;
   cell_rows_of(&rows, &cell);
   if (!suite_ok(rs_measure_contenders(suite.gpu, &spec, &rows.args, 1, enter_one, &all, &failed), shape))
     return;
@@ -104,8 +109,43 @@ static void hold_contest(const char *shape) {
     suite_pass();
 }
 
+static void hold_contest(const char *shape) {
+  hold_contest_of(shape, &(rowscan_spec){.op = ROWSCAN_SUM});
+}
+
+/* Lists of inputs, of which some lag, and two outputs: by rings, streams, words of columns, and what fetches each array
+ * by itself. */
+static const struct {
+  const char *rows, *words, *columns; /* rows that begin anywhere, and on words of 16 bytes */
+  rowscan_spec like;
+} lists[] = {
+    {"5 x 777", "3 x 2048", "200 x 8 dim 0", {.op = ROWSCAN_GAE, .second_type = ROWSCAN_F32}},
+    {"4 x 1000 bf16", "3 x 512 bf16", "90 x 16 dim 0 bf16", {.op = ROWSCAN_ARGMAX, .second_type = ROWSCAN_BF16}},
+    {"3 x 1500",
+     "2 x 1024",
+     "3 x 70 x 8 dim 1",
+     {.op = ROWSCAN_SUM,
+      .flags = ROWSCAN_REVERSE,
+      .mask_mode = ROWSCAN_MASK_SELECT,
+      .segment_mode = ROWSCAN_MASK_KEYS}},
+    {"3 x 900",
+     "3 x 768",
+     "300 x 8 dim 0",
+     {.op = ROWSCAN_LINEAR_RECURRENCE,
+      .flags = ROWSCAN_EXCLUSIVE,
+      .mask_mode = ROWSCAN_MASK_COEFFICIENT,
+      .segment_mode = ROWSCAN_MASK_TAILS}},
+};
+
 void group_contest(void) {
+  enum { LISTS = sizeof lists / sizeof *lists };
   hold_contest("9 x 130 x 7 dim 1 bf16");
+  for (int i = 0; i < LISTS; i++) {
+    const char *shapes[] = {lists[i].rows, lists[i].words, lists[i].columns};
+    for (int k = 0; k < 3; k++)
+      if (!suite.quick || k == i % 3)
+        hold_contest_of(shapes[k], &lists[i].like);
+  }
   if (suite.quick)
     return;
   hold_contest("300 x 700");
