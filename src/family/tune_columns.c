@@ -387,12 +387,11 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_shape of[RS_TEMPLATE
 
 /* ---- other shapes of a template ---------------------------------------------------------------------------------- */
 
-/* With segments of more steps results are wrong on a GPU (3 x 20000 x 70 f32, 64 steps), which no table asks for. */
+/* A tile has RS_COLUMN_STEPS steps at least, and whole segments. */
 static bool legal_any(const rowscan_spec *spec, int arch, rs_shape *s) {
-  enum { MOST_STEPS = 32 };
   (void)spec, (void)arch;
   s->shared_bytes = rs_columns_shared(s);
-  return s->steps <= MOST_STEPS;
+  return s->steps <= RS_COLUMN_STEPS;
 }
 
 static bool legal_short(const rowscan_spec *spec, int arch, rs_shape *s) {
