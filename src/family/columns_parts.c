@@ -18,18 +18,6 @@ static size_t limit(const rs_geometry *columns) {
   return one > columns->scratch ? one : columns->scratch;
 }
 
-size_t rs_columns_bound(const rs_geometry *columns) {
-  static const rs_template alike[] = {RS_TEMPLATE_FURTHER_COLUMNS, RS_TEMPLATE_WIDE, RS_TEMPLATE_ASKEW};
-  bool any = rs_columns_workspace(rs_column_shape(columns, RS_TEMPLATE_COLUMNS), 1);
-  for (int made_of = RS_TEMPLATE_STREAM_COLUMNS; made_of < RS_TEMPLATES; made_of++)
-    any = any || (made_of != RS_TEMPLATE_SHORT_COLUMNS && rs_column_shape(columns, (rs_template)made_of)->made_of);
-  for (size_t i = 0; i < sizeof alike / sizeof *alike; i++) {
-    const rs_shape *shape = rs_column_shape(columns, alike[i]);
-    any = any || (shape->made_of && rs_wide_workspace(shape, 1));
-  }
-  return any ? limit(columns) : 0;
-}
-
 /* Columns of askew.cuh at least: fewer are better in columns.cuh. */
 enum { LEAST_ASKEW_COLUMNS = 32 };
 
@@ -150,23 +138,57 @@ void rs_walk_cut(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const
   need->blocks = rs_ceiling(rows->count, shape->threads / shape->lanes);
 }
 
-/* Which rows a template takes; for which of these it is faster than those before it, NULL: all; and how it cuts them.
+/*
+ * Which rows a template takes; for which of these it is faster than those after it in `preferred`, NULL: all; how it
+ * cuts them; and whether its tiles hand on totals in scratch memory whatever the rows are.
  */
 static const struct {
   bool (*takes)(const rs_shape *shape, const rs_rows *rows);
   bool (*best)(const rs_geometry *columns, const rs_rows *rows);
   void (*cut)(rs_cut *cut, rs_column_need *need, const rs_shape *shape, const rs_rows *rows);
-} kernels[RS_TEMPLATES] = {[RS_TEMPLATE_FURTHER_COLUMNS] = {takes_all, NULL, rs_wide_cut},
-                           [RS_TEMPLATE_FURTHER_WALK] = {takes_all, best_to_walk, rs_walk_cut},
-                           [RS_TEMPLATE_COLUMNS] = {takes_all, NULL, rs_columns_cut},
-                           [RS_TEMPLATE_ASKEW] = {rs_wide_fits, best_askew, rs_wide_cut},
-                           [RS_TEMPLATE_WIDE] = {rs_wide_fits, best_in_words, rs_wide_cut},
-                           [RS_TEMPLATE_RING_COLUMNS] = {rs_ring_fits, best_in_rings, rs_ring_cut},
-                           [RS_TEMPLATE_STREAM_COLUMNS] = {rs_stream_fits, best_in_a_stream, rs_stream_cut},
-                           [RS_TEMPLATE_SHORT_COLUMNS] = {rs_short_fits, best_in_slabs, rs_short_cut},
-                           [RS_TEMPLATE_STREAM_TUPLES] = {rs_stream_tuples_fits, NULL, rs_stream_tuples_cut},
-                           [RS_TEMPLATE_COLUMNS_AT_ONCE] = {rs_at_once_fits, best_at_once, rs_at_once_cut},
-                           [RS_TEMPLATE_PAIRS] = {rs_pairs_fits, NULL, rs_pairs_cut}};
+  bool hands_on;
+} kernels[RS_TEMPLATES] = {
+    [RS_TEMPLATE_FURTHER_COLUMNS] = {takes_all, NULL, rs_wide_cut, false},
+    [RS_TEMPLATE_FURTHER_WALK] = {takes_all, best_to_walk, rs_walk_cut, false},
+    [RS_TEMPLATE_COLUMNS] = {takes_all, NULL, rs_columns_cut, false},
+    [RS_TEMPLATE_ASKEW] = {rs_wide_fits, best_askew, rs_wide_cut, false},
+    [RS_TEMPLATE_WIDE] = {rs_wide_fits, best_in_words, rs_wide_cut, false},
+    [RS_TEMPLATE_RING_COLUMNS] = {rs_ring_fits, best_in_rings, rs_ring_cut, false},
+    [RS_TEMPLATE_STREAM_COLUMNS] = {rs_stream_fits, best_in_a_stream, rs_stream_cut, true},
+    [RS_TEMPLATE_SHORT_COLUMNS] = {rs_short_fits, best_in_slabs, rs_short_cut, false},
+    [RS_TEMPLATE_STREAM_TUPLES] = {rs_stream_tuples_fits, NULL, rs_stream_tuples_cut, true},
+    [RS_TEMPLATE_COLUMNS_AT_ONCE] = {rs_at_once_fits, best_at_once, rs_at_once_cut, true},
+    [RS_TEMPLATE_PAIRS] = {rs_pairs_fits, NULL, rs_pairs_cut, true},
+};
+
+/* From the one that is the fastest where it is the best to those that take all rows. */
+#define TUPLES(columns) (rs_template)(RS_TEMPLATE_STREAM_TUPLES + (columns)-2)
+static const rs_template preferred[] = {RS_TEMPLATE_PAIRS,
+                                        RS_TEMPLATE_COLUMNS_AT_ONCE,
+                                        TUPLES(2),
+                                        TUPLES(3),
+                                        TUPLES(4),
+                                        TUPLES(5),
+                                        TUPLES(6),
+                                        TUPLES(7),
+                                        TUPLES(RS_MOST_TUPLE),
+                                        RS_TEMPLATE_SHORT_COLUMNS,
+                                        RS_TEMPLATE_STREAM_COLUMNS,
+                                        RS_TEMPLATE_RING_COLUMNS,
+                                        RS_TEMPLATE_WIDE,
+                                        RS_TEMPLATE_ASKEW,
+                                        RS_TEMPLATE_COLUMNS,
+                                        RS_TEMPLATE_FURTHER_WALK,
+                                        RS_TEMPLATE_FURTHER_COLUMNS};
+enum { PREFERRED = sizeof preferred / sizeof *preferred };
+_Static_assert(RS_MOST_TUPLE == 8, "preferred has each number of columns");
+
+static int rank_of(rs_template made_of) {
+  int rank = 0;
+  while (preferred[rank] != made_of)
+    rank++;
+  return rank;
+}
 
 static bool template_takes(const rs_geometry *columns, rs_template made_of, const rs_rows *rows) {
   return kernels[rs_template_kind(made_of)].takes(rs_column_shape(columns, made_of), rows);
@@ -185,18 +207,33 @@ static void cut(rs_columns_launch *launch, const rs_geometry *columns) {
   kernels[rs_template_kind(launch->made_of)].cut(&launch->cut, &launch->need, shape, launch->rows);
 }
 
-/* The next one that takes these rows, from `made_of` downwards. */
-static rs_template next_best(const rs_geometry *columns, int made_of, const rs_rows *rows) {
+/* The next one that takes these rows, from this rank on. */
+static rs_template next_best(const rs_geometry *columns, int rank, const rs_rows *rows) {
   if (columns->forced)
     return columns->forced;
-  while (!template_takes(columns, (rs_template)made_of, rows) ||
-         (kernels[made_of].best && !kernels[made_of].best(columns, rows)))
-    made_of--;
-  return (rs_template)made_of;
+  for (;; rank++) {
+    rs_template made_of = preferred[rank];
+    bool (*best)(const rs_geometry *columns, const rs_rows *rows) = kernels[rs_template_kind(made_of)].best;
+    if (template_takes(columns, made_of, rows) && (!best || best(columns, rows)))
+      return made_of;
+  }
 }
 
 rs_template rs_columns_best(const rs_geometry *columns, const rs_rows *rows) {
-  return next_best(columns, RS_TEMPLATE_PAIRS, rows);
+  return next_best(columns, 0, rows);
+}
+
+size_t rs_columns_bound(const rs_geometry *columns) {
+  static const rs_template alike[] = {RS_TEMPLATE_FURTHER_COLUMNS, RS_TEMPLATE_WIDE, RS_TEMPLATE_ASKEW};
+  bool any = rs_columns_workspace(rs_column_shape(columns, RS_TEMPLATE_COLUMNS), 1);
+  for (int rank = 0; rank < PREFERRED; rank++)
+    any = any ||
+          (kernels[rs_template_kind(preferred[rank])].hands_on && rs_column_shape(columns, preferred[rank])->made_of);
+  for (size_t i = 0; i < sizeof alike / sizeof *alike; i++) {
+    const rs_shape *shape = rs_column_shape(columns, alike[i]);
+    any = any || (shape->made_of && rs_wide_workspace(shape, 1));
+  }
+  return any ? limit(columns) : 0;
 }
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
@@ -260,8 +297,8 @@ bool rs_columns_forced_serves(const rs_geometry *columns, const rs_rows *rows) {
 void rs_columns_begin(rs_columns_parts *parts, const rs_geometry *columns, const rs_rows *rows) {
   *parts = (rs_columns_parts){.columns = columns, .rows = rows, .made_of = rs_columns_best(columns, rows), .outers = 1};
   /* another has fewer tiles, or takes a few columns */
-  while (!choose_parts(parts) && !columns->forced && parts->made_of > for_all(columns))
-    parts->made_of = next_best(columns, parts->made_of - 1, rows);
+  while (!choose_parts(parts) && !columns->forced && parts->made_of != for_all(columns))
+    parts->made_of = next_best(columns, rank_of(parts->made_of) + 1, rows);
   for (int d = 0; d < parts->dim; d++)
     parts->outers *= rows->shape[d];
 }

@@ -25,7 +25,7 @@ typedef enum rs_template {
   RS_TEMPLATE_DIRECT,
   RS_TEMPLATE_FURTHER_COLUMNS, /* this and what follows: layout COLUMNS; with further arrays these two */
   RS_TEMPLATE_FURTHER_WALK,
-  RS_TEMPLATE_COLUMNS, /* without, this one is preferred last */
+  RS_TEMPLATE_COLUMNS,
   RS_TEMPLATE_ASKEW,
   RS_TEMPLATE_WIDE,
   RS_TEMPLATE_RING_COLUMNS,
