@@ -5,6 +5,8 @@
 #ifndef RS_CUTS_H
 #define RS_CUTS_H
 
+#include "arrays.h"
+
 // Words of 8 bytes from the state of the turns to the nodes, where all tiles are in work at once: the nodes keep off
 // the word that all blocks count themselves in.
 enum { RS_AT_ONCE_STATE = 32 };
@@ -106,7 +108,7 @@ typedef struct RingCut {
   unsigned by_most;              // for divide()
   int warps;                     // that have columns; besides the movers
   int stage_bytes, buffer_bytes; // of a tile of inputs, and of results, which lie after all stages
-  RingPart in, mask, out;
+  RingPart part[RS_ALL_ARRAYS];
 } RingCut;
 
 // ---- short_columns.cuh ----

@@ -114,7 +114,7 @@ void rs_tune_further_bulk(const rowscan_spec *spec, int arch, rs_shape kernels[]
 /* Those of columns of a length that is known, where no regime is forced; `of` has what their cuts count with. */
 void rs_tune_further_columns(const rowscan_spec *spec, rs_shape of[RS_TEMPLATES]);
 
-/* The same by whole words of neighbouring columns. */
+/* The same of neighbouring columns. */
 void rs_tune_further_words(const rowscan_spec *spec, int arch, rs_shape of[RS_TEMPLATES]);
 
 /* Those of rows of any length: few tiles of a warp each, many of a block each. */

@@ -32,7 +32,7 @@ static bool kernel_takes(const rs_shape *shape, const rs_rows *rows, const rowsc
   const rs_family *family = rs_family_of(shape);
   bool all = !shape->tiles || rows->length <= rs_most(shape);
   for (int a = 0; a < rs_arrays(rows) && all; a++)
-    all = a == RS_INIT || a == RS_TOTALS || !rows->array[a].data || family->takes(shape, &rows->array[a], rows, spec);
+    all = !rs_has_elements(rows, a) || family->takes(shape, &rows->array[a], rows, spec);
   return all;
 }
 

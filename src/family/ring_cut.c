@@ -6,9 +6,19 @@
 
 #include <string.h>
 
-/* Elements of a sector that no two strips write; RingSheet::SECTOR. */
-static int sector_columns(int bytes) {
-  return 32 / bytes;
+/* Elements of a sector that no two strips write, of the narrower output; RingSheet::SECTOR. */
+static int sector_columns(const rs_shape *shape) {
+  return 32 / (int)(shape->second ? rs_smaller(shape->out, shape->second) : shape->out);
+}
+
+/* Whether results take the place of elements. */
+static bool in_place(const rs_rows *rows) {
+  bool any = false;
+  for (int in = 0; in < rs_arrays(rows); in++)
+    for (int out = 0; out < rs_arrays(rows); out++)
+      any = any || (rs_has_elements(rows, in) && rs_has_elements(rows, out) && !rs_is_output(in) && rs_is_output(out) &&
+                    rows->array[in].data == rows->array[out].data);
+  return any;
 }
 
 /* Of a block, of all its outers: two warps have none. */
@@ -28,7 +38,7 @@ static int64_t cost_of_ring(const rs_shape *shape, int64_t blocks, int64_t colum
 /* Strips of about as many columns each. */
 static void cut_strips(RingCut *cut, const rs_shape *shape, const rs_rows *rows) {
   enum { TRIED = 12 };
-  int columns = (int)rs_columns_of(rows), sector = sector_columns(shape->out), most = most_columns(shape);
+  int columns = (int)rs_columns_of(rows), sector = sector_columns(shape), most = most_columns(shape);
   int64_t cheapest = INT64_MAX, outers = rs_outers_of(rows);
   int least = columns <= most ? 1 : (int)rs_ceiling(columns, (most - sector + 1) / sector * sector);
   cut->columns = columns;
@@ -44,14 +54,15 @@ static void cut_strips(RingCut *cut, const rs_shape *shape, const rs_rows *rows)
   }
   cut->strips = (int)rs_ceiling(columns, cut->apart);
   /* in place nobody may read what another strip has written */
-  if (rows->array[RS_IN].data == rows->array[RS_OUT].data && cut->strips > 1)
+  if (cut->strips > 1 && in_place(rows))
     cut->most = cut->apart;
 }
 
 /* An array's part of a stage, from byte `at` on; returns where it ends. */
-static int64_t cut_part(RingPart *part, const RingCut *cut, const rs_shape *shape, const rs_operand *a, int bytes,
-                        int64_t at) {
-  int unit = rs_word_unit(bytes);
+static int64_t cut_part(RingCut *cut, const rs_shape *shape, const rs_rows *rows, int which, int64_t at) {
+  const rs_operand *a = &rows->array[which];
+  RingPart *part = &cut->part[which];
+  int bytes = (int)a->bytes, unit = rs_word_unit(bytes);
   part->at = (int)at;
   part->is_run = cut->strips == 1 && a->step == cut->columns;
   part->pitch = part->is_run ? cut->columns : rs_word_pitch(cut->most + unit - 1, bytes, a->step);
@@ -60,25 +71,28 @@ static int64_t cut_part(RingPart *part, const RingCut *cut, const rs_shape *shap
 }
 
 static int64_t cut_shared(RingCut *cut, const rs_shape *shape, const rs_rows *rows) {
-  int64_t stage = cut_part(&cut->in, cut, shape, &rows->array[RS_IN], shape->in, 0);
-  if (shape->mask)
-    stage = cut_part(&cut->mask, cut, shape, &rows->array[RS_MASK], shape->mask, stage);
+  int64_t stage = 0, buffer = 0;
+  for (int a = 0; a < rs_arrays(rows); a++)
+    if (rs_has_elements(rows, a)) {
+      int64_t *end = rs_is_output(a) ? &buffer : &stage;
+      *end = cut_part(cut, shape, rows, a, *end);
+    }
   cut->stage_bytes = (int)stage;
-  cut->buffer_bytes = (int)cut_part(&cut->out, cut, shape, &rows->array[RS_OUT], shape->out, 0);
-  return shape->stages * stage + RS_RING_BUFFERS * (int64_t)cut->buffer_bytes;
+  cut->buffer_bytes = (int)buffer;
+  return shape->stages * stage + RS_RING_BUFFERS * buffer;
 }
 
-static bool are_runs(const RingCut *cut, const rs_shape *shape, const rs_rows *rows) {
+static bool are_runs(const RingCut *cut, const rs_rows *rows) {
   bool all = cut->strips == 1;
-  for (int a = RS_IN; a <= (shape->mask ? RS_MASK : RS_OUT); a++)
-    all = all && rows->array[a].step == cut->columns;
+  for (int a = 0; a < rs_arrays(rows); a++)
+    all = all && (!rs_has_elements(rows, a) || rows->array[a].step == cut->columns);
   return all;
 }
 
 /* Outers of a block, a lane each. */
 static int outers_of(const RingCut *cut, const rs_shape *shape, const rs_rows *rows) {
   enum { LANES = 32 };
-  if (!are_runs(cut, shape, rows))
+  if (!are_runs(cut, rows))
     return 1;
   int64_t most = rs_smaller(rs_smaller(most_columns(shape) / cut->most, LANES), rows->shape[rows->rank - 2]);
   int64_t cheapest = INT64_MAX;
@@ -106,15 +120,17 @@ static int64_t cut_all(RingCut *cut, const rs_shape *shape, const rs_rows *rows)
   return cut_shared(cut, shape, rows);
 }
 
-static bool are_neighbours(const rs_operand *a, const rs_rows *rows) {
-  return a->stride[rows->rank - 1] == 1;
+static bool are_neighbours(const rs_rows *rows) {
+  bool all = true;
+  for (int a = 0; a < rs_arrays(rows); a++)
+    all = all && (!rs_has_elements(rows, a) || rows->array[a].stride[rows->rank - 1] == 1);
+  return all;
 }
 
 bool rs_ring_fits(const rs_shape *shape, const rs_rows *rows) {
   enum { MOST_COLUMNS = 1 << 28 };
   RingCut cut;
-  return shape->made_of && rs_columns_of(rows) <= MOST_COLUMNS && are_neighbours(&rows->array[RS_IN], rows) &&
-         are_neighbours(&rows->array[RS_OUT], rows) && (!shape->mask || are_neighbours(&rows->array[RS_MASK], rows)) &&
+  return shape->made_of && rs_columns_of(rows) <= MOST_COLUMNS && are_neighbours(rows) &&
          cut_all(&cut, shape, rows) <= shape->shared_bytes;
 }
 

@@ -64,7 +64,7 @@ typedef struct rs_shape {
   /* Layout COLUMNS: what the cut of a run counts with. */
   int64_t length;
   int in, out, mask, acc; /* bytes of an element, and of a total in registers; mask 0: none */
-  int beside;             /* bytes of an element in further inputs */
+  int beside, second;     /* bytes of an element in further inputs, and in a second output; 0: there are none */
   int part;               /* of a total inside of a tile */
   bool reverse;           /* tiles count from the end of the columns */
   bool bytes;             /* columns: sums of bytes in 32 bits */

@@ -39,6 +39,7 @@ static rs_shape shape_of(const rowscan_spec *spec, rs_template made_of) {
                     .in = rs_bytes_of(spec->in_type),
                     .out = rs_bytes_of(spec->out_type),
                     .mask = rs_spec_mask_bytes(spec),
+                    .second = rs_bytes_of(spec->second_type),
                     .beside = rs_read_bytes(spec) - rs_bytes_of(spec->in_type) - rs_spec_mask_bytes(spec),
                     .acc = rs_spec_register_bytes(spec),
                     .part = rs_part_bytes(spec),
@@ -215,7 +216,9 @@ static rs_shape wide_shape(const rowscan_spec *spec, int arch) {
   return s;
 }
 
-/* With further arrays, each in whole words; nobody chose it yet, for it was not measured. */
+static rs_shape columns_ring_shape(const rowscan_spec *spec, int arch);
+
+/* With further arrays, each in whole words, or all steps in one block; nobody chose them yet, for none was measured. */
 void rs_tune_further_words(const rowscan_spec *spec, int arch, rs_shape of[RS_TEMPLATES]) {
   enum { SIZES = 5, BLOCKS = 2, WIDTH = 8, REGISTERS = 128 };
   static const rs_candidate sizes[SIZES] = {{8, 16, 0, 0}, {8, 8, 0, 0}, {4, 8, 0, 0}, {4, 4, 0, 0}, {4, 2, 0, 0}};
@@ -228,6 +231,7 @@ void rs_tune_further_words(const rowscan_spec *spec, int arch, rs_shape of[RS_TE
   take_size(spec, arch, sizes, SIZES, BLOCKS, &s);
   share_out(&s, arch, REGISTERS);
   of[RS_TEMPLATE_WIDE] = s;
+  of[RS_TEMPLATE_RING_COLUMNS] = columns_ring_shape(spec, arch);
 }
 
 /*
@@ -270,14 +274,16 @@ static bool legal_ring_columns(const rowscan_spec *spec, int arch, rs_shape *s) 
   s->shared_bytes = rs_arch_shared_bytes(arch) - OTHER_BYTES;
   /* elements of a tile, and what lies around its runs */
   int step = s->steps * (s->threads - 32 * RS_RING_MOVERS + 32);
-  s->stages = (int)rs_smaller(STAGES, (s->shared_bytes - RS_RING_BUFFERS * step * s->out) / (step * (s->in + s->mask)));
+  int read = step * (s->in + s->mask + s->beside), written = step * (s->out + s->second);
+  s->stages = (int)rs_smaller(STAGES, (s->shared_bytes - RS_RING_BUFFERS * written) / read);
   return s->stages >= 2 && s->steps <= LANES;
 }
 
 static rs_shape columns_ring_shape(const rowscan_spec *spec, int arch) {
   enum { COLUMNS = 384, OF_BYTES = 512, BLOCKS = 2, LEAST_LENGTH = 96, FAR = 1 << 30 };
   rs_shape s = shape_of(spec, RS_TEMPLATE_RING_COLUMNS);
-  bool wide = s.acc > 4 || s.in == 8 || s.out == 8, bytes = s.in == 1 && s.out == 1 && !s.mask;
+  bool alone = !s.mask && !s.beside && !s.second;
+  bool wide = s.acc > 4 || s.in == 8 || s.out == 8 || s.beside, bytes = s.in == 1 && s.out == 1 && alone;
   int columns = bytes ? OF_BYTES : COLUMNS;
   s.threads = columns + 32 * RS_RING_MOVERS;
   s.min_blocks = s.acc > 8 ? 1 : BLOCKS;

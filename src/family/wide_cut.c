@@ -30,7 +30,7 @@ static bool lines_in_words(const rs_shape *shape, const rs_rows *rows, const rs_
 bool rs_wide_fits(const rs_shape *shape, const rs_rows *rows) {
   bool all = shape->made_of && (is_askew(shape) || (rs_columns_of(rows) & (shape->vector - 1)) == 0);
   for (int a = 0; a < rs_arrays(rows) && all; a++)
-    all = a == RS_INIT || a == RS_TOTALS || !rows->array[a].data || lines_in_words(shape, rows, &rows->array[a]);
+    all = !rs_has_elements(rows, a) || lines_in_words(shape, rows, &rows->array[a]);
   return all;
 }
 

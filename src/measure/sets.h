@@ -66,12 +66,9 @@ static inline char *rs_sets_target(const rs_sets *sets, int64_t set) {
 /* The span of an array's rows, or of some of them. False: it is too large for any memory. */
 bool rs_span_of(rs_span *span, const rs_rows *rows, const rs_operand *array, int64_t length);
 
-/* Whether a scan has the array, and whether it writes it. */
+/* Whether a scan has the array. */
 static inline bool rs_sets_have(const rs_sets *sets, int which) {
   return sets->rows.array[which].data != NULL;
-}
-static inline bool rs_is_output(int which) {
-  return which == RS_OUT || which == RS_SECOND;
 }
 
 #endif

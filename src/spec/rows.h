@@ -36,6 +36,14 @@ static inline int rs_arrays(const rs_rows *rows) {
   return rows->further ? RS_ALL_ARRAYS : RS_ARRAYS;
 }
 
+/* Whether an array is one of results; and whether these rows have elements in it. */
+static inline bool rs_is_output(int which) {
+  return which == RS_OUT || which == RS_SECOND;
+}
+static inline bool rs_has_elements(const rs_rows *rows, int which) {
+  return which != RS_INIT && which != RS_TOTALS && rows->array[which].data;
+}
+
 /* The type of an array's elements, where a complete spec has it, and what messages call the array. */
 rowscan_type rs_array_type(const rowscan_spec *spec, rs_which which);
 const char *rs_array_name(const rowscan_spec *spec, rs_which which);
