@@ -106,8 +106,9 @@ int rs_contenders(const rowscan_spec *spec, int arch, rs_contender list[RS_MOST_
   if (spec->layout == ROWSCAN_LAYOUT_COLUMNS) {
     vary_columns(&all);
   } else if (rs_spec_has_further(spec)) {
-    vary_rows(&all, ROWSCAN_REGIME_AUTO, rs_tune_further);
-    vary_rows(&all, ROWSCAN_REGIME_AUTO, rs_tune_further_bulk);
+    rowscan_regime regime = rs_tune(spec, arch).regime;
+    vary_rows(&all, regime, rs_tune_further);
+    vary_rows(&all, regime, rs_tune_further_bulk);
   } else {
     vary_rows(&all, ROWSCAN_REGIME_SHORT, rs_tune_short);
     vary_rows(&all, ROWSCAN_REGIME_ROW, rs_tune_row);

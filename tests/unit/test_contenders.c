@@ -37,9 +37,13 @@ static rowscan_spec spec_of(int which, int64_t length, rowscan_layout layout) {
   return spec;
 }
 
+static rowscan_regime regime_of(const rs_contender *one) {
+  return rs_kernel_regime(&(rs_geometry){.regime = one->regime}, one->kernel);
+}
+
 static bool has(int count, rowscan_regime regime, rs_kernel kernel, const rs_shape *shape) {
   for (int i = 0; i < count; i++)
-    if (list[i].regime == regime && list[i].kernel == kernel && !memcmp(&list[i].shape, shape, sizeof *shape))
+    if (regime_of(&list[i]) == regime && list[i].kernel == kernel && !memcmp(&list[i].shape, shape, sizeof *shape))
       return true;
   return false;
 }
@@ -82,6 +86,41 @@ START_TEST(the_chosen_ones_contend) {
       for (int columns = 0; columns < 2; columns++) {
         rowscan_spec spec = spec_of((int)t, lengths[n], columns ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS);
         check_all(&spec, archs[_i]);
+      }
+}
+END_TEST
+
+static bool has_template(int count, rs_template made_of, int words) {
+  for (int i = 0; i < count; i++)
+    if (list[i].shape.made_of == made_of && list[i].shape.words == words)
+      return true;
+  return false;
+}
+
+/* Of lists of arrays, too: what brings all of them contends beside what fetches each by itself. */
+START_TEST(lists_contend) {
+  static const rowscan_spec like[] = {
+      {.op = ROWSCAN_GAE, .in_type = ROWSCAN_F32, .second_type = ROWSCAN_F32},
+      {.op = ROWSCAN_ARGMAX, .in_type = ROWSCAN_U8, .second_type = ROWSCAN_U8},
+      {.in_type = ROWSCAN_BF16, .mask_mode = ROWSCAN_MASK_SELECT, .segment_mode = ROWSCAN_MASK_KEYS}};
+  static const int64_t lengths[] = {1, 65, 700, 4096, 100001};
+  bool bulk = archs[_i] >= 90;
+  for (size_t t = 0; t < sizeof like / sizeof *like; t++)
+    for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++)
+      for (int columns = 0; columns < 2; columns++) {
+        rowscan_spec spec = like[t];
+        spec.size = sizeof spec;
+        spec.length = lengths[n];
+        spec.layout = columns ? ROWSCAN_LAYOUT_COLUMNS : ROWSCAN_LAYOUT_ROWS;
+        ck_assert_msg(rowscan_spec_complete(&spec) == ROWSCAN_OK, "%s", rowscan_last_error());
+        check_all(&spec, archs[_i]);
+        int count = rs_contenders(&spec, archs[_i], list);
+        bool rows = bulk && !columns && lengths[n] > 64;
+        ck_assert_int_eq(has_template(count, RS_TEMPLATE_ROW_RING, 1), rows);
+        ck_assert_int_eq(has_template(count, RS_TEMPLATE_ROW_RING, 0), rows);
+        ck_assert_int_eq(has_template(count, RS_TEMPLATE_ROW_STREAM, 0), rows);
+        ck_assert_int_eq(has_template(count, RS_TEMPLATE_WIDE, 0), columns);
+        ck_assert(bulk || !has_template(count, RS_TEMPLATE_RING_COLUMNS, 0));
       }
 }
 END_TEST
@@ -133,6 +172,7 @@ int main(void) {
   Suite *suite = suite_create("contenders");
   TCase *cases = tcase_create("all");
   tcase_add_loop_test(cases, the_chosen_ones_contend, 0, sizeof archs / sizeof *archs);
+  tcase_add_loop_test(cases, lists_contend, 0, sizeof archs / sizeof *archs);
   tcase_add_test(cases, a_forced_one_serves);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
