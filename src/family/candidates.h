@@ -108,7 +108,7 @@ void rs_tune_further(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 bool rs_tune_further_long(const rowscan_spec *spec, const rs_shape *group, int64_t length, int64_t rows,
                           int multiprocessors);
 
-/* Those that bring rows of a length that is known by bulk copies; nobody chose them yet, for none was measured. */
+/* Those that bring rows of a length that is known by bulk copies. No plan has them yet: none was measured. */
 void rs_tune_further_bulk(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 
 /* Those of columns of a length that is known, where no regime is forced; `of` has what their cuts count with. */

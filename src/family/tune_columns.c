@@ -218,7 +218,7 @@ static rs_shape wide_shape(const rowscan_spec *spec, int arch) {
 
 static rs_shape columns_ring_shape(const rowscan_spec *spec, int arch);
 
-/* With further arrays, each in whole words, or all steps in one block; nobody chose them yet, for none was measured. */
+/* With further arrays, each in whole words, or all steps in one block. No plan has them yet: none was measured. */
 void rs_tune_further_words(const rowscan_spec *spec, int arch, rs_shape of[RS_TEMPLATES]) {
   enum { SIZES = 5, BLOCKS = 2, WIDTH = 8, REGISTERS = 128 };
   static const rs_candidate sizes[SIZES] = {{8, 16, 0, 0}, {8, 8, 0, 0}, {4, 8, 0, 0}, {4, 4, 0, 0}, {4, 2, 0, 0}};
