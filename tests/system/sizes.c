@@ -40,7 +40,7 @@ static void is_whole(const unsigned char *guard, size_t size, size_t should) {
   (void)((field) == 0 ? 0 : (fprintf(stderr, "line %d: not cleared\n", __LINE__), exit(1), 0))
 #define REFUSED(call)                                                                                                  \
   MUST((call) == ROWSCAN_BAD_ARGUMENT && strstr(rowscan_last_error(), "'size'") &&                                     \
-       strstr(rowscan_last_error(), "not 0"))
+       strstr(rowscan_last_error(), "must be 0"))
 #else
 #define IS_WHOLE(name) is_whole((name).guard, (name).info.size, sizeof(name).info)
 #endif
