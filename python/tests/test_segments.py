@@ -462,7 +462,7 @@ def test_torch_beside_masks_and_coefficients(torch):
     for call, words in (
             (lambda x: rowscan.cumprod(x, 1, mask=c, mask_mode="multiply", tails=tails), "segments beside a mask"),
             (lambda x: rowscan.cummax(x, 1, mask=c > 0.5, tails=tails, init=0.), "initial values have no index"),
-            (lambda x: rowscan.cummin(x.double(), 1, mask=c > 0.5, tails=tails), "total of argmin takes 20 bytes")):
+            (lambda x: rowscan.cummin(x.double(), 1, mask=c > 0.5, tails=tails), "total of argmin needs 20 bytes")):
         for g in lambda: call(leaf), lambda: torch.func.grad(lambda x: call(x).sum())(x):
             with pytest.raises(rowscan.Unsupported, match=words):
                 g()
