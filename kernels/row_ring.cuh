@@ -20,7 +20,7 @@ template <class P, class S, int STAGES, int BUFFERS, bool WORDS> struct RowRing 
   // Two signals make a tile complete: that of its bulk copies, which one thread starts, and that of the first warp,
   // which has the elements outside of words.
   static constexpr u32 PARTIES = Inputs::ALL_IN_WORDS ? 1 : 2;
-  static_assert(S::WARPS > 1 || Inputs::ALL_IN_WORDS, "a barrier between loads and the next fetch");
+  static_assert(S::WARPS > 1 || T::COUNT <= STAGES, "a barrier between loads and the next fetch");
 
   const R &row;
   unsigned char *memory;
@@ -68,7 +68,7 @@ template <class P, class S, int STAGES, int BUFFERS, bool WORDS> struct RowRing 
       hold_inputs<P>(tile.held[u], Inputs::template read<S::VECTOR>(stage(at), inputs.shifts(), low),
                      first + place == 0);
     }
-    if constexpr (HAS_SECOND<P>)
+    if constexpr (FurtherOf<P>::ANY)
       bulk_fence(); // what no total depends on may be on its way still when others are past the barrier
     return true;
   }

@@ -224,6 +224,7 @@ static const char compile_about[] =
     "  pairs, threes, fours, fives, sixes, sevens, eights\n"
     "                 column: two to eight long columns\n"
     "  many           column: so many columns that each block takes whole ones\n"
+    "  walk           column: so many columns, with any strides, that a few threads take whole ones\n"
     "  long_any, long_dense, long_aligned, long_few\n"
     "                 long: as the names without long_";
 

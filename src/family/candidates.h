@@ -9,9 +9,8 @@
 #ifndef RS_CANDIDATES_H
 #define RS_CANDIDATES_H
 
-#include "shape.h"
-#include "spec/spec.h"
 #include "spec/types.h"
+#include "tune.h"
 
 typedef struct rs_candidate {
   int warps;  /* of a block */
@@ -101,21 +100,15 @@ bool rs_tune_stream(const rowscan_spec *spec, int arch, rs_shape *shape);
 bool rs_ring_fits_rows(const rowscan_spec *spec, int arch, rs_shape *shape);
 
 /*
- * All kernels of rows or columns with further arrays, of the spec's length or of any: threads fetch elements
- * themselves. And whether rows of these are cut over blocks.
+ * All kernels of rows with further arrays, and of columns where a regime is forced, of the spec's length or of any. And
+ * whether rows of these are cut over blocks.
  */
 void rs_tune_further(const rowscan_spec *spec, int arch, rs_shape kernels[]);
-bool rs_tune_further_long(const rowscan_spec *spec, const rs_shape *group, int64_t length, int64_t rows,
+bool rs_tune_further_long(const rowscan_spec *spec, const rs_geometry *geometry, int64_t length, int64_t rows,
                           int multiprocessors);
-
-/* Those that bring rows of a length that is known by bulk copies. No plan has them yet: none was measured. */
-void rs_tune_further_bulk(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 
 /* Those of columns of a length that is known, where no regime is forced; `of` has what their cuts count with. */
 void rs_tune_further_columns(const rowscan_spec *spec, rs_shape of[RS_TEMPLATES]);
-
-/* The same of neighbouring columns. */
-void rs_tune_further_words(const rowscan_spec *spec, int arch, rs_shape of[RS_TEMPLATES]);
 
 /* Those of rows of any length: few tiles of a warp each, many of a block each. */
 void rs_tune_any_length(const rowscan_spec *spec, int arch, rs_shape kernels[]);

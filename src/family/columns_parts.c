@@ -56,7 +56,22 @@ static bool better_off_words(const rs_geometry *columns, const rs_rows *rows) {
   return shares_sectors(rs_column_shape(columns, RS_TEMPLATE_WIDE), rows) && (askew || one_strip(columns, rows));
 }
 
+/* So many columns, of all outers, that a few lanes each keep multiprocessors busy: nothing is loaded twice then, and no
+   block waits for another. */
+static bool best_to_walk(const rs_geometry *columns, const rs_rows *rows) {
+  enum { BUSY = 96 }; /* columns of a multiprocessor */
+  return rows->count >= (int64_t)BUSY * rs_column_shape(columns, RS_TEMPLATE_FURTHER_WALK)->multiprocessors;
+}
+
+/* Of several inputs or outputs, see tune_further.c. What begins on words, unless totals are large and there are columns
+   enough to walk. */
+static bool are_several(const rs_geometry *columns) {
+  return rs_column_shape(columns, RS_TEMPLATE_FURTHER_COLUMNS)->made_of != RS_TEMPLATE_NONE;
+}
+
 static bool best_in_words(const rs_geometry *columns, const rs_rows *rows) {
+  if (are_several(columns))
+    return rs_column_shape(columns, RS_TEMPLATE_WIDE)->acc <= 4 || !best_to_walk(columns, rows);
   return !better_off_words(columns, rows) && !better_as_a_run(columns, rows);
 }
 
@@ -119,13 +134,6 @@ static bool best_in_slabs(const rs_geometry *columns, const rs_rows *rows) {
          !(brief && best_in_words(columns, rows) && rs_wide_fits(wide, rows)) &&
          !(bytes && rs_ring_fits(rs_column_shape(columns, RS_TEMPLATE_RING_COLUMNS), rows) &&
            best_in_rings(columns, rows));
-}
-
-/* So many columns, of all outers, that a few lanes each keep multiprocessors busy: nothing is loaded twice then, and no
-   block waits for another. */
-static bool best_to_walk(const rs_geometry *columns, const rs_rows *rows) {
-  enum { BUSY = 96 }; /* columns of a multiprocessor */
-  return rows->count >= (int64_t)BUSY * rs_column_shape(columns, RS_TEMPLATE_FURTHER_WALK)->multiprocessors;
 }
 
 static bool takes_all(const rs_shape *shape, const rs_rows *rows) {

@@ -94,8 +94,6 @@ static void vary_rows(contenders *all, rowscan_regime regime, tuner *tune) {
 static void vary_columns(contenders *all) {
   rs_shape of[RS_TEMPLATES];
   rs_tune_columns(all->spec, all->arch, of);
-  if (rs_spec_has_further(all->spec))
-    rs_tune_further_words(all->spec, all->arch, of);
   for (int made_of = 0; made_of < RS_TEMPLATES; made_of++)
     if (of[made_of].made_of)
       vary(all, &(rs_contender){ROWSCAN_REGIME_COLUMN, rs_column_kernel((rs_template)made_of), of[made_of]});
@@ -108,7 +106,6 @@ int rs_contenders(const rowscan_spec *spec, int arch, rs_contender list[RS_MOST_
   } else if (rs_spec_has_further(spec)) {
     rowscan_regime regime = rs_tune(spec, arch).regime;
     vary_rows(&all, regime, rs_tune_further);
-    vary_rows(&all, regime, rs_tune_further_bulk);
   } else {
     vary_rows(&all, ROWSCAN_REGIME_SHORT, rs_tune_short);
     vary_rows(&all, ROWSCAN_REGIME_ROW, rs_tune_row);

@@ -106,7 +106,7 @@ bool rs_tune_long(const rowscan_spec *spec, const rs_geometry *geometry, rs_kern
                   int multiprocessors) {
   const rs_shape *cut = &geometry->shape[kernel];
   if (rs_spec_has_further(spec))
-    return rs_tune_further_long(spec, &geometry->shape[RS_KERNEL_ANY], length, rows, multiprocessors);
+    return rs_tune_further_long(spec, geometry, length, rows, multiprocessors);
   if (spec->length == RS_ANY_LENGTH)
     return cut_any_length(spec, kernel == RS_KERNEL_LONG_ALIGNED, length, rows, multiprocessors);
   const rs_shape *block = &geometry->shape[RS_KERNEL_DENSE], *stream = &geometry->shape[RS_KERNEL_LONG_DENSE];
@@ -145,7 +145,7 @@ rs_kernel rs_column_kernel(rs_template made_of) {
       [RS_TEMPLATE_COLUMNS] = RS_KERNEL_ANY,         [RS_TEMPLATE_ASKEW] = RS_KERNEL_NEIGHBOURS,
       [RS_TEMPLATE_WIDE] = RS_KERNEL_ALIGNED,        [RS_TEMPLATE_STREAM_COLUMNS] = RS_KERNEL_DENSE,
       [RS_TEMPLATE_SHORT_COLUMNS] = RS_KERNEL_DENSE, [RS_TEMPLATE_COLUMNS_AT_ONCE] = RS_KERNEL_AT_ONCE,
-      [RS_TEMPLATE_FURTHER_COLUMNS] = RS_KERNEL_ANY, [RS_TEMPLATE_FURTHER_WALK] = RS_KERNEL_MANY,
+      [RS_TEMPLATE_FURTHER_COLUMNS] = RS_KERNEL_ANY, [RS_TEMPLATE_FURTHER_WALK] = RS_KERNEL_WALK,
       [RS_TEMPLATE_PAIRS] = RS_KERNEL_FEW,           [RS_TEMPLATE_RING_COLUMNS] = RS_KERNEL_MANY,
       [RS_TEMPLATE_STREAM_TUPLES] = RS_KERNEL_TUPLES};
   rs_template kind = rs_template_kind(made_of);
@@ -328,6 +328,7 @@ const char *rs_kernel_symbol(rs_kernel kernel) {
       [RS_KERNEL_TUPLES + 5] = "rowscan_sevens",
       [RS_KERNEL_TUPLES + 6] = "rowscan_eights",
       [RS_KERNEL_MANY] = "rowscan_many",
+      [RS_KERNEL_WALK] = "rowscan_walk",
       [RS_KERNEL_LONG_ANY] = "rowscan_long_any",
       [RS_KERNEL_LONG_DENSE] = "rowscan_long_dense",
       [RS_KERNEL_LONG_ALIGNED] = "rowscan_long_aligned",

@@ -20,6 +20,7 @@ typedef enum rs_kernel {
   RS_KERNEL_TUPLES,       /* columns: two, and long; and after it for each number up to RS_MOST_TUPLE */
   RS_KERNEL_LAST_TUPLES = RS_KERNEL_TUPLES + RS_MOST_TUPLE - 2,
   RS_KERNEL_MANY,     /* columns: so many that blocks have all their steps */
+  RS_KERNEL_WALK,     /* columns: so many that groups of threads have them; any strides */
   RS_KERNEL_LONG_ANY, /* from here on regime long, with the same meanings */
   RS_KERNEL_LONG_DENSE,
   RS_KERNEL_LONG_ALIGNED,

@@ -216,22 +216,21 @@ static rs_shape wide_shape(const rowscan_spec *spec, int arch) {
   return s;
 }
 
-static rs_shape columns_ring_shape(const rowscan_spec *spec, int arch);
-
-/* With further arrays, each in whole words, or all steps in one block. No plan has them yet: none was measured. */
-void rs_tune_further_words(const rowscan_spec *spec, int arch, rs_shape of[RS_TEMPLATES]) {
-  enum { SIZES = 5, BLOCKS = 2, WIDTH = 8, REGISTERS = 128 };
-  static const rs_candidate sizes[SIZES] = {{8, 16, 0, 0}, {8, 8, 0, 0}, {4, 8, 0, 0}, {4, 4, 0, 0}, {4, 2, 0, 0}};
+/* Beside further arrays, each in whole words: a thread has about 32 elements of each. */
+static rs_shape wide_shape_of_several(const rowscan_spec *spec, int arch) {
+  enum { SIZES = 4, WARPS = 4, ELEMENTS = 32, BLOCKS = 4, WIDTH = 8, REGISTERS = 128 };
   rs_shape s = shape_of(spec, RS_TEMPLATE_WIDE);
+  rs_candidate sizes[SIZES];
   int widest = (int)rs_larger(rs_larger(s.in, s.out), rs_bytes_of(spec->second_type));
   for (int i = 0; i < RS_MOST_MORE; i++)
     widest = (int)rs_larger(widest, rs_bytes_of(spec->more_types[i]));
   s.vector = (int)rs_larger(rs_smaller(16 / widest, 32 / s.acc), 1);
   s.width = WIDTH;
+  for (int i = 0; i < SIZES; i++)
+    sizes[i] = (rs_candidate){WARPS, (int)rs_larger(rs_power(spec->length, 1, ELEMENTS / s.vector) >> i, 1), 0, 0};
   take_size(spec, arch, sizes, SIZES, BLOCKS, &s);
   share_out(&s, arch, REGISTERS);
-  of[RS_TEMPLATE_WIDE] = s;
-  of[RS_TEMPLATE_RING_COLUMNS] = columns_ring_shape(spec, arch);
+  return s;
 }
 
 /*
@@ -280,14 +279,14 @@ static bool legal_ring_columns(const rowscan_spec *spec, int arch, rs_shape *s) 
 }
 
 static rs_shape columns_ring_shape(const rowscan_spec *spec, int arch) {
-  enum { COLUMNS = 384, OF_BYTES = 512, BLOCKS = 2, LEAST_LENGTH = 96, FAR = 1 << 30 };
+  enum { COLUMNS = 384, OF_BYTES = 512, BLOCKS = 2, LEAST_LENGTH = 96, FAR = 1 << 30, SEVERAL_BYTES = 8 };
   rs_shape s = shape_of(spec, RS_TEMPLATE_RING_COLUMNS);
-  bool alone = !s.mask && !s.beside && !s.second;
-  bool wide = s.acc > 4 || s.in == 8 || s.out == 8 || s.beside, bytes = s.in == 1 && s.out == 1 && alone;
+  bool several = s.beside || s.second;
+  bool wide = s.acc > 4 || s.in == 8 || s.out == 8, bytes = s.in == 1 && s.out == 1 && !s.mask && !several;
   int columns = bytes ? OF_BYTES : COLUMNS;
   s.threads = columns + 32 * RS_RING_MOVERS;
-  s.min_blocks = s.acc > 8 ? 1 : BLOCKS;
-  s.steps = wide ? 8 : bytes ? 32 : 16;
+  s.min_blocks = s.acc > 8 || several ? 1 : BLOCKS;
+  s.steps = several ? (rs_read_bytes(spec) > SEVERAL_BYTES ? 8 : 16) : wide ? 8 : bytes ? 32 : 16;
   bool fits = arch >= 90 && spec->length >= LEAST_LENGTH && spec->length < FAR && legal_ring_columns(spec, arch, &s);
   return fits && !rs_computes_wide(spec) ? s : (rs_shape){0};
 }
@@ -372,6 +371,8 @@ void rs_tune_columns(const rowscan_spec *spec, int arch, rs_shape of[RS_TEMPLATE
   if (rs_spec_has_further(spec)) {
     of[RS_TEMPLATE_FURTHER_COLUMNS] = shape_of(spec, RS_TEMPLATE_FURTHER_COLUMNS);
     rs_tune_further_columns(spec, of);
+    of[RS_TEMPLATE_WIDE] = wide_shape_of_several(spec, arch);
+    of[RS_TEMPLATE_RING_COLUMNS] = columns_ring_shape(spec, arch);
     return;
   }
   if (spec->length == RS_ANY_LENGTH) {

@@ -486,17 +486,26 @@ static bool has_registers(const rowscan_spec *spec, int arch, const rs_shape *s)
   return s->chunks * chunk_registers(spec, s->vector) <= registers;
 }
 
+/* Whether a warp's results of a tile are whole lines, where rows begin anywhere: PartOut in kernels/row_copies.cuh. */
+static bool has_lines(const rowscan_spec *spec, const rs_shape *s) {
+  int64_t units = rs_tile(s) / s->warps * rs_side_by_side(s);
+  return s->words ||
+         (units * rs_bytes_of(spec->out_type) % ANY_SLACK == 0 && units * rs_bytes_of(spec->second_type) % ANY_SLACK == 0);
+}
+
 static bool legal_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
-  /* a block's share of the system, and what it knows of its tiles; with fewer stages nothing is under way meanwhile */
-  enum { OF_TILES = 4 * 1024, LEAST_STAGES = 3 };
+  /* a block's share of the system, and what it knows of its tiles, with totals of 16 bytes; what larger ones take more;
+   * with fewer stages nothing is under way meanwhile */
+  enum { OF_TILES = 4 * 1024, TOTAL = 16, TOTALS = 32, LEAST_STAGES = 3 };
   bool any = !s->words, straight = !any && !spec->second_type;
+  int64_t other = OF_TILES + TOTALS * rs_larger(rs_spec_register_bytes(spec) - TOTAL, 0);
   int slack = any ? ANY_SLACK : 0;
   int64_t stage = stage_bytes(spec, s) + slack * rs_inputs(spec) + before_bytes(spec, s);
   /* each warp has results at their offset */
   int64_t room = straight ? 0 : buffer_bytes(spec, s) + slack * s->warps * rs_outputs(spec);
   s->threads = 32 * (s->warps + s->reducers + 2);
-  bool fits = has_registers(spec, arch, s) && rs_fit_stages(s, arch, stage, OF_TILES + room, 6) &&
-              (s->stages >= LEAST_STAGES || s->chunks == 1);
+  bool fits = has_registers(spec, arch, s) && rs_fit_stages(s, arch, stage, other + room, 6) &&
+              (s->stages >= LEAST_STAGES || s->chunks == 1) && has_lines(spec, s);
   s->shared_bytes += (int)room;
   return fits;
 }
