@@ -9,8 +9,9 @@
 #ifndef RS_CANDIDATES_H
 #define RS_CANDIDATES_H
 
+#include "shape.h"
+#include "spec/spec.h"
 #include "spec/types.h"
-#include "tune.h"
 
 typedef struct rs_candidate {
   int warps;  /* of a block */
@@ -104,7 +105,7 @@ bool rs_ring_fits_rows(const rowscan_spec *spec, int arch, rs_shape *shape);
  * whether rows of these are cut over blocks.
  */
 void rs_tune_further(const rowscan_spec *spec, int arch, rs_shape kernels[]);
-bool rs_tune_further_long(const rowscan_spec *spec, const rs_geometry *geometry, int64_t length, int64_t rows,
+bool rs_tune_further_long(const rowscan_spec *spec, const rs_shape kernels[], int64_t length, int64_t rows,
                           int multiprocessors);
 
 /* Those of columns of a length that is known, where no regime is forced; `of` has what their cuts count with. */

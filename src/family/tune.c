@@ -94,7 +94,7 @@ static bool cut_any_length(const rowscan_spec *spec, bool words, int64_t length,
   return length > (rows < (int64_t)FEW * multiprocessors ? BRIEF : words ? BYTES / bytes : ONE_BY_ONE);
 }
 
-/* Measured on an H100 (tests/results/h100_17bded3_slabs.csv). */
+/* Measured on an H100 (h100_17bded3_slabs). */
 bool rs_tune_warp_each(const rowscan_spec *spec, bool words, int64_t length, int64_t rows, int multiprocessors) {
   enum { AT_A_TIME = 16, LARGE = 4096, BRIEF = 256 }; /* warps of a multiprocessor; bytes; elements */
   int64_t bytes = rs_larger(rs_bytes_of(spec->in_type), rs_bytes_of(spec->out_type));
@@ -106,7 +106,7 @@ bool rs_tune_long(const rowscan_spec *spec, const rs_geometry *geometry, rs_kern
                   int multiprocessors) {
   const rs_shape *cut = &geometry->shape[kernel];
   if (rs_spec_has_further(spec))
-    return rs_tune_further_long(spec, geometry, length, rows, multiprocessors);
+    return rs_tune_further_long(spec, geometry->shape, length, rows, multiprocessors);
   if (spec->length == RS_ANY_LENGTH)
     return cut_any_length(spec, kernel == RS_KERNEL_LONG_ALIGNED, length, rows, multiprocessors);
   const rs_shape *block = &geometry->shape[RS_KERNEL_DENSE], *stream = &geometry->shape[RS_KERNEL_LONG_DENSE];

@@ -106,8 +106,8 @@ static bool tune_ring(const rowscan_spec *spec, int arch, bool words, rs_shape *
   enum { SIZES = 3, BUFFERS = 2, LEAST_WARPS = 2, MOST_WARPS = 8, ALL_WARPS = 16, LARGE_BYTES = 12 };
   rs_candidate sizes[SIZES] = {{4, 2, 6, 100}, {2, 2, 12, 105}, {2, 1, 12, 120}};
   int count = SIZES, vector = further_vector(spec);
-  *ring = (rs_shape){
-      .made_of = RS_TEMPLATE_ROW_RING, .words = words, .lanes = 32, .vector = vector, .buffers = BUFFERS};
+  *ring =
+      (rs_shape){.made_of = RS_TEMPLATE_ROW_RING, .words = words, .lanes = 32, .vector = vector, .buffers = BUFFERS};
   if (4 * spec->length < 3 * LEAST_WARPS * ring->lanes * vector) /* too many threads would have nothing */
     return false;
   if (rs_read_bytes(spec) > LARGE_BYTES) {
@@ -171,11 +171,11 @@ void rs_tune_further_columns(const rowscan_spec *spec, rs_shape of[RS_TEMPLATES]
  * Where rows are too few for all multiprocessors, or longer than a group counts tiles. A ring keeps a multiprocessor
  * busy with one row: 256 x 65536 f32 on an H200, gae 0.60 of memcpy cut over blocks, 0.89 with a block each.
  */
-bool rs_tune_further_long(const rowscan_spec *spec, const rs_geometry *geometry, int64_t length, int64_t rows,
+bool rs_tune_further_long(const rowscan_spec *spec, const rs_shape kernels[], int64_t length, int64_t rows,
                           int multiprocessors) {
   enum { LEAST = 4096, ROWS = 2, COLUMNS = 32 }; /* rows of a multiprocessor that keep it busy, columns likewise */
-  const rs_shape *group = &geometry->shape[RS_KERNEL_ANY];
-  bool rings = geometry->shape[RS_KERNEL_DENSE].made_of != RS_TEMPLATE_NONE;
+  const rs_shape *group = &kernels[RS_KERNEL_ANY];
+  bool rings = kernels[RS_KERNEL_DENSE].made_of != RS_TEMPLATE_NONE;
   int64_t enough = (int64_t)(are_columns(spec) ? COLUMNS : rings ? 1 : ROWS) * multiprocessors;
   return (group->tiles && length > rs_most(group)) || (length >= LEAST && rows < enough);
 }

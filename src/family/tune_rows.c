@@ -489,8 +489,8 @@ static bool has_registers(const rowscan_spec *spec, int arch, const rs_shape *s)
 /* Whether a warp's results of a tile are whole lines, where rows begin anywhere: PartOut in kernels/row_copies.cuh. */
 static bool has_lines(const rowscan_spec *spec, const rs_shape *s) {
   int64_t units = rs_tile(s) / s->warps * rs_side_by_side(s);
-  return s->words ||
-         (units * rs_bytes_of(spec->out_type) % ANY_SLACK == 0 && units * rs_bytes_of(spec->second_type) % ANY_SLACK == 0);
+  return s->words || (units * rs_bytes_of(spec->out_type) % ANY_SLACK == 0 &&
+                      units * rs_bytes_of(spec->second_type) % ANY_SLACK == 0);
 }
 
 static bool legal_stream(const rowscan_spec *spec, int arch, rs_shape *s) {
