@@ -262,6 +262,17 @@ template <class A, class K> struct LinearRecurrence {
   }
 };
 
+// And its results times weights: rowscan.h.
+template <class A, class K> struct WeightedRecurrence : LinearRecurrence<A, K> {
+  using Total = typename LinearRecurrence<A, K>::Total;
+  RS_METHOD static Total load(A x, A coefficient, A) {
+    return {coefficient, x};
+  }
+  RS_METHOD static A second(Total t, A, A, A weight) {
+    return t.term * weight;
+  }
+};
+
 // Logarithms of sums of exp(x). A block's total is its highest element and the sum of exp(x - highest), which is 1 or
 // more. What is added is cut off where it could only be infinite or NaN (less a subnormal number at most), and of a
 // NaN, which the highest one keeps, nothing is asked.

@@ -179,6 +179,14 @@ typedef enum rowscan_op {
    *   second    returns, y + value
    * A terminal step that ends an episode needs both flags. See rowscan_problem.more for the rules of further arrays. */
   ROWSCAN_GAE = 12,
+  /* A linear recurrence of floats, and its results times weights. So the backward pass of a recurrence is one scan: see
+   * docs/operators.md, "Gradients of a recurrence".
+   *   input     x
+   *   more[0]   coefficients c
+   *   more[1]   weights w
+   *   output    y = c * y + x, from 0 or init, as ROWSCAN_LINEAR_RECURRENCE has it
+   *   second    what the output has, before it is rounded, times w */
+  ROWSCAN_WEIGHTED_RECURRENCE = 13,
   ROWSCAN_FIRST_CREATED = 1024 /* rowscan_op_create returns this number and those above it */
 } rowscan_op;
 

@@ -54,7 +54,7 @@ _Values: TypeAlias = _WithDLPack | _OnCuda | float | Sequence[float]  # a bool i
 _Dim: TypeAlias = SupportsIndex | None
 _OwnOp = NewType("_OwnOp", str)  # of an operator that create_op() made
 _Op: TypeAlias = Literal["sum", "prod", "max", "min", "and", "or", "xor", "linear_recurrence", "logsumexp",
-                         "extended_prod", "argmax", "argmin", "gae"] | _OwnOp
+                         "extended_prod", "argmax", "argmin", "gae", "weighted_recurrence"] | _OwnOp
 _Mode: TypeAlias = Literal["select", "multiply"]
 _Ties: TypeAlias = Literal["last", "first"]
 _More: TypeAlias = Sequence[_Values]

@@ -14,6 +14,7 @@ SPDX-License-Identifier: MIT
   rowscan::_scan_further        that scan alone
   rowscan::_scan_starts, _scan_starts_totals
                                 the scan alone of those of them that have a gradient, without lists
+  rowscan::_recurrence_back     the gradients of a recurrence that need no more than one scan
   _Scan                         autograd.Function: gradients, forward-mode too
 
 Whatever looks through the dispatcher, such as torch.func's transforms and traces, sees the operators without a _.
@@ -32,7 +33,8 @@ from . import _core
 from ._errors import Unsupported
 from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDEX_OF, INDICES, KEEPING,
                      KEYS, LOGSUMEXP, MULTIPLY, NUMBERS, OMIT_NAN, OP_NAMES, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS,
-                     SELECT, SUM, TAILS, accumulator, check_extreme, index_type, is_fixed, is_floating, of_changes)
+                     SELECT, SUM, TAILS, WEIGHTED, accumulator, check_extreme, index_type, is_fixed, is_floating,
+                     of_changes)
 
 _NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
           "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -59,15 +61,17 @@ _SCHEMAS = {"_scan": f"({_ARGUMENTS}) -> Tensor",
             "_scan_starts": f"({_ALL}, int totals_type, Tensor starts) -> Tensor",
             "_scan_starts_totals": f"({_ALL}, int totals_type, Tensor starts) -> (Tensor, Tensor)",
             "scan_further": _FURTHER,
+            "_recurrence_back": "(Tensor g, Tensor a, Tensor y, Tensor? init, int dim, int flags, int acc) -> "
+                                "(Tensor, Tensor, Tensor)",
             "scan_out": f"({_ARGUMENTS}, *, Tensor(a!) out, Tensor(b!)? totals=None) -> ()"}
 _library = torch.library.Library("rowscan", "DEF")
 for _name, _schema in _SCHEMAS.items():
     _library.define(_name + _schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.flexible_layout))
 (op_scan, op_totals, op_scan_alone, op_totals_alone, op_out, op_further, op_further_alone, op_starts,
- op_starts_totals) = (
+ op_starts_totals, op_recurrence_back) = (
     getattr(torch.ops.rowscan, name).default
     for name in ("scan", "scan_totals", "_scan", "_scan_totals", "scan_out", "scan_further", "_scan_further",
-                 "_scan_starts", "_scan_starts_totals"))
+                 "_scan_starts", "_scan_starts_totals", "_recurrence_back"))
 
 
 def rows_shape(x, dim):
@@ -159,6 +163,36 @@ def _fake_starts(*args):
     return tuple(made) if args[-2] else made[0]
 
 
+def _fake_recurrence_back(g, a, y, init, dim, flags, acc):
+    wide = DTYPES[accumulator(RECURRENCE, TYPES[g.dtype], TYPES[g.dtype], acc)]
+    dx, da = (torch.empty(g.shape, dtype=g.dtype, device=g.device) for _ in range(2))
+    return dx, da, torch.empty(rows_shape(g, dim), dtype=wide, device=g.device)
+
+
+def _kernel_recurrence_back(g, a, y, init, dim, flags, acc):
+    """Of y[t] = a[t] y[t-1] + x[t], from init, the gradients of x[t] and a[t], and that of x[0] in the accumulator.
+
+    These are s[t] = g[t] + a[t+1] s[t+1], and s[t] y[t-1]. So at t there are g[t], a[t+1] and y[t], and s[t+1], the
+    exclusive prefix of a scan from the other end, and s[t+1] y[t] belong where a[t+1] lies. The total is s[0].
+    """
+    reverse = bool(flags & REVERSE)
+    made = dx, da, totals = _fake_recurrence_back(g, a, y, init, dim, flags, acc)
+    last, rest = _end(g, dim, reverse), _without(g, dim, reverse, last=1)
+    done = _core.scan_settled(rest, dim, WEIGHTED, flags & REVERSE ^ REVERSE | EXCLUSIVE, TYPES[g.dtype], acc, 0, None,
+                              last.to(totals.dtype), totals, _without(dx, dim, reverse, first=1), SCAN,
+                              (_without(a, dim, reverse, first=1), _without(y, dim, reverse, last=1)), (),
+                              _without(da, dim, reverse, first=1), 0)
+    if done is NotImplemented:
+        raise TypeError(f"rowscan can't scan {g.dtype} tensors that lie so in memory with further arrays")
+    _end(dx, dim, not reverse).copy_(totals)
+    of_first = _end(da, dim, not reverse)
+    if init is None:
+        of_first.zero_()
+    else:
+        of_first.copy_(totals * init)
+    return made
+
+
 def libraries():
     """File names of libtorch as it is loaded, and of its CUDA part where torch has one."""
     folder = os.path.join(os.path.dirname(torch.__file__), "lib")
@@ -184,11 +218,13 @@ for _key in ("CPU", "CUDA"):
     _library.impl("_scan_further", _kernel_further, _key)
     _library.impl("_scan_starts", _kernel_starts, _key)
     _library.impl("_scan_starts_totals", _kernel_starts, _key)
+    _library.impl("_recurrence_back", _kernel_recurrence_back, _key)
 _library.impl("_scan_further", _fake_further, "Meta")
 _library.impl("_scan_starts", _fake_starts, "Meta")
 _library.impl("_scan_starts_totals", _fake_starts, "Meta")
+_library.impl("_recurrence_back", _fake_recurrence_back, "Meta")
 # The gradient is _Scan's. Without a word of their own these would warn that they have none.
-for _name in "_scan", "_scan_totals", "_scan_further", "_scan_starts", "_scan_starts_totals":
+for _name in "_scan", "_scan_totals", "_scan_further", "_scan_starts", "_scan_starts_totals", "_recurrence_back":
     _library.impl(_name, torch.library.fallthrough_kernel, "Autograd")
 
 
@@ -475,8 +511,28 @@ def _backwards(a, g, g_totals, dim, flags, acc, of_init, starts=None):
     return d, d_init
 
 
+def _in_one_scan(node, g, a, y, init, g_totals):
+    """Of such a recurrence, what _recurrence_back makes; None where more than one scan is to be seen, or has to be."""
+    plain = not node.flags & (EXCLUSIVE | INCLUDE_INITIAL) and node.starts is None and g_totals is None
+    if not plain or y is None or not g.dim() or not g.shape[node.dim] or _is_followed(g, a, y, init):
+        return None
+    if not (g.dtype == a.dtype == y.dtype and a.is_floating_point()) or g.shape != a.shape:
+        return None
+    return op_recurrence_back(g, a, y, init, node.dim, node.flags, node.acc)
+
+
+def _of_init(node, last, a):
+    """The gradient of an initial value, by that of the first result."""
+    return (last * _end(a, node.dim, not node.flags & REVERSE)).reshape(node.init.shape).to(node.init.dtype)
+
+
 def _recurrence_gradients(node, g, g_totals):
     """Those of x, a and init: a[t] has s[t] h[t-1]."""
+    made = _in_one_scan(node, g, node.mask, node.y, node.init, g_totals) if node.wanted[1] else None
+    if made:
+        d, d_a, last = made
+        return (d.to(DTYPES[node.kind]) if node.wanted[0] else None, d_a,
+                _of_init(node, last, node.mask) if node.wanted[2] else None)
     dim, flags, shape, (of_x, of_a, of_init) = node.dim, node.flags, node.mask.shape, node.wanted
     a, init, y, starts, g, g_totals = map(_row, (node.mask, node.init, node.y, node.starts, g, g_totals))
     d, d_init = _backwards(a, g, g_totals, dim, flags, node.acc, of_init, starts)
@@ -537,6 +593,13 @@ def _chained_gradients(node, g, g_totals):
     """y's changes are a recurrence of x's: without quotients, and differences of sums, in which what is small is lost.
     """
     x, mask, init, (wants_x, wants_mask, wants_init) = node.x, node.mask, node.init, node.wanted
+    made = _in_one_scan(node, g, x, node.y, init, g_totals) if node.op == PROD and mask is None else None
+    if made:  # x is its own coefficient
+        (_, d, last), reverse = made, node.flags & REVERSE
+        if init is None:
+            _end(d, node.dim, not reverse).copy_(last)
+        d_init = _of_init(node, last, x) if wants_init else None
+        return d if wants_x else None, None, d_init
     of_x, of_y, starts = _factors(node)
     d, d_init = _backwards(of_y, _row(g), _row(g_totals), node.dim, node.flags, node.acc, wants_init, starts)
     d, d_mask = (of_x * d).reshape(x.shape), None
@@ -879,6 +942,13 @@ def _vmap_further(info, in_dims, *args):
         return tuple(op_further(*given[:STARTS - 1], list(given[STARTS:]), *rest))
     made, at = _batched(scan, info.batch_size, (*in_dims[:STARTS - 1], None, *in_dims[STARTS - 1]), *before, 0, *more)
     return list(made), list(at)
+
+
+@torch.library.register_vmap("rowscan::_recurrence_back", lib=_library)
+def _vmap_recurrence_back(info, in_dims, *args):
+    arrays = [_to_front(array, at, info.batch_size) for array, at in zip(args[:4], in_dims)]
+    dim, *rest = args[4:]
+    return op_recurrence_back(*arrays, dim + 1, *rest), (0, 0, 0)
 
 
 def _functionalized(scan):

@@ -14,6 +14,7 @@ from hypothesis import given, strategies as st
 import rowscan
 from torch_cases import DEVICES, FLOATING, VIEWS, expected, numbers, results
 from torch.autograd import gradcheck, gradgradcheck
+from torch.utils._python_dispatch import TorchDispatchMode
 
 FLAGS = [dict(reverse=r, exclusive=e) for r, e in itertools.product((False, True), repeat=2)]
 on_devices = pytest.mark.parametrize("device", DEVICES)
@@ -101,6 +102,78 @@ def zeroed(*shape, device="cpu"):
     with torch.no_grad():
         x[1, 2] = x[2, 0] = x[2, 3] = 0
     return x
+
+
+class _Scans(TorchDispatchMode):
+    """Counts the operators of rowscan."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func.namespace == "rowscan":
+            self.names.append(func.name().split("::")[1])
+        return func(*args, **(kwargs or {}))
+
+
+ROUNDED = {torch.float16: 2e-3, torch.bfloat16: 2e-2, torch.float32: 1e-6, F64: 1e-14}
+
+
+@pytest.mark.parametrize("dtype", ROUNDED, ids=str)
+@pytest.mark.parametrize("init", [False, True])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("shape, dim", [((3, 70), 1), ((33, 4), 0), ((2, 9, 5), 1), ((4, 1), 1), ((6,), 0), ((0, 3), 1)])
+@on_devices
+def test_both_gradients_of_a_recurrence_in_one_scan(device, dtype, init, reverse, shape, dim):
+    """They are those that more scans make where these are to be seen: of x bit by bit, of coefficients but for the
+    rounding of results that are multiplied."""
+    x, a, g = (leaf(*shape, device=device, dtype=dtype, seed=seed) for seed in range(3))
+    rows = [1 if d == dim else n for d, n in enumerate(shape)]
+    start = leaf(*rows, device=device, seed=3) if init else None
+    leaves = (x, a, start) if init else (x, a)
+    y = rowscan.linear_recurrence(x, a, dim, reverse=reverse, init=start)
+    with _Scans() as scans:
+        one = torch.autograd.grad(y, leaves, g.detach(), retain_graph=True)
+    assert scans.names == ["_recurrence_back"]
+    several = torch.autograd.grad(y, leaves, g.detach(), create_graph=True)
+    assert torch.equal(one[0], several[0])
+    for mine, reference in zip(one[1:], several[1:]):
+        assert mine.dtype == reference.dtype and torch.allclose(mine, reference, rtol=ROUNDED[dtype], atol=ROUNDED[dtype])
+    z = rowscan.cumprod(x, dim, reverse=reverse)
+    with _Scans() as scans:
+        one = torch.autograd.grad(z, x, g.detach(), retain_graph=True)[0]
+    if dtype in (torch.float32, F64):  # of others the results are not what they were multiplied with
+        assert scans.names == ["_recurrence_back"]
+    reference = torch.autograd.grad(z, x, g.detach(), create_graph=True)[0]
+    assert torch.allclose(one, reference, rtol=4 * ROUNDED[dtype], atol=4 * ROUNDED[dtype])
+
+
+@on_devices
+def test_recurrences_that_one_scan_does_not_serve(device):
+    """Exclusive ones, totals, segments, and coefficients that are flags: by more scans, with the same gradients."""
+    x, a = leaf(3, 9, device=device), leaf(3, 9, device=device, seed=1)
+    heads = torch.rand(3, 9, generator=torch.Generator().manual_seed(2)).to(device) > .7
+    for kwargs in {"exclusive": True}, {"totals": True}, {"heads": heads}:
+        y = rowscan.linear_recurrence(x, a, 1, **kwargs)
+        with _Scans() as scans:
+            torch.autograd.grad(y[0].sum() + y[1].sum() if kwargs.get("totals") else y.sum(), (x, a))
+        assert "_recurrence_back" not in scans.names and scans.names, kwargs
+        assert gradcheck(lambda x, a: rowscan.linear_recurrence(x, a, 1, **kwargs), (x, a))
+    flags = heads.to(torch.uint8)
+    with _Scans() as scans:
+        gradient(rowscan.linear_recurrence(x, flags, 1).sum(), x, None)
+    assert "_recurrence_back" not in scans.names
+
+
+@on_devices
+def test_where_nothing_goes_back(device):
+    """The first coefficient multiplies no gradient, be it infinite, and has one of 0; one of 0 lets nothing by."""
+    x = torch.tensor([[1., 2, 3, 4, 5]], dtype=F64, device=device, requires_grad=True)
+    a = torch.tensor([[torch.inf, 1, 0, 1, 1]], dtype=F64, device=device, requires_grad=True)
+    g = torch.tensor([[1., 1, 5, 1, 1]], dtype=F64, device=device)
+    dx, da = torch.autograd.grad(rowscan.linear_recurrence(x, a, 1), (x, a), g)
+    assert torch.equal(dx, torch.tensor([[2., 1, 7, 2, 1]], dtype=F64, device=device)) and da[0, 0] == 0
 
 
 @on_devices

@@ -25,6 +25,7 @@ static const char *const identities[] = {
     [ROWSCAN_ARGMAX] = "-1",
     [ROWSCAN_ARGMIN] = "-1",
     [ROWSCAN_GAE] = "0",
+    [ROWSCAN_WEIGHTED_RECURRENCE] = "0",
 };
 
 /* What a scan of this type accumulates in if nobody says otherwise; NULL: there is no such scan. */
@@ -40,7 +41,7 @@ static const char *types_of(rowscan_op op) {
 
 static void print_op_row(rowscan_op op, const rs_op *row) {
   const char *of_f32 = accumulator(op, ROWSCAN_F32), *of_i32 = accumulator(op, ROWSCAN_I32);
-  printf("%-18s %6d %6d %7d  %-14s  %-13s  %-7s  %s\n", row->name, 1 + row->coefficient + row->more, row->params,
+  printf("%-19s %6d %6d %7d  %-14s  %-13s  %-7s  %s\n", row->name, 1 + row->coefficient + row->more, row->params,
          1 + row->second, types_of(op), identities[op], of_f32 ? of_f32 : "", of_i32 ? of_i32 : "");
 }
 

@@ -56,7 +56,7 @@ static void emit_segments(const rowscan_spec *spec, const rs_shape *shape, const
     rs_text_add(source, "  using Op = ByKeys<%s, %s>;\n", op, rs_spec_mask_bytes(spec) == 8 ? "u64" : "u32");
   else if (rs_spec_has_segments(spec))
     rs_text_add(source, "  using Op = ByFlags<%s, %s, %s>;\n", op, word(rs_spec_marks_last(spec)), word(shows));
-  else if (spec->segment_mode && rs_op_of(spec->op)->kind == RS_RECURRENCE)
+  else if (spec->segment_mode && rs_op_resets(rs_op_of(spec->op)))
     rs_text_add(source, "  using Op = Resetting<%s>;\n", op);
   else if (spec->segment_mode)
     rs_text_add(source, "  using Op = ByFlags<%s, false, false>;\n", op);

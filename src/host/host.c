@@ -184,16 +184,21 @@ static void describe_created(rs_run *s, const rs_op *op) {
   s->totals = &s->created;
 }
 
-/* With further arrays: one element after another, of operators whose totals are by themselves, or those in segments. */
+/*
+ * With further arrays: one element after another, of operators whose totals are by themselves, or those in segments; a
+ * recurrence with weights by blocks, as one without, if nothing else is beside it.
+ */
 static void describe_further(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) {
   bool index = rs_op_of(spec->op)->kind == RS_INDEX;
+  s->second_wide = index ? s->in_wide : s->wide;
+  s->element = NULL;
+  if (s->weighted)
+    return;
   s->created = *s->totals;
   s->created.load_block = NULL;
   s->created.scan_block = NULL;
   s->created.push_line = NULL;
   s->totals = &s->created;
-  s->second_wide = index ? s->in_wide : s->wide;
-  s->element = NULL;
   if (!index)
     return;
   s->element = facts[spec->in_type].floating ? isa->value[s->in_wide] : s->key;
@@ -307,6 +312,7 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
   if (fixed)
     describe_fixed(s, isa, spec);
   s->further = rs_spec_has_further(spec);
+  s->weighted = rs_op_of(spec->op)->kind == RS_WEIGHTED && !spec->mask_mode && !spec->segment_mode;
   if (s->totals && s->further)
     describe_further(s, isa, spec);
   if (s->totals)

@@ -151,6 +151,19 @@ RS_WIDES(RECURRENCE)
 GAE(f32)
 GAE(f64)
 
+/* ---- recurrences with weights ------------------------------------------------------------------------------------ */
+
+#define WEIGHTED(wide)                                                                                                 \
+  static void load_weighted_##wide(void *total, const void *number, const void *others) {                              \
+    *(total_recurrence_##wide *)total = (total_recurrence_##wide){*(const wide *)others, *(const wide *)number};       \
+  }                                                                                                                    \
+  static void second_weighted_##wide(void *y, const void *total, const void *number, const void *others) {             \
+    (void)number;                                                                                                      \
+    *(wide *)y = ((const total_recurrence_##wide *)total)->term * ((const wide *)others)[1];                           \
+  }
+WEIGHTED(f32)
+WEIGHTED(f64)
+
 /* ---- logarithms of sums ------------------------------------------------------------------------------------------ */
 
 #define LOGSUMEXP(wide)                                                                                                \
@@ -404,6 +417,19 @@ static const rs_totals recurrence[RS_WIDE_COUNT] = {
                       .store = store_gae_##wide,                                                                       \
                       .second = second_gae_##wide}
 static const rs_totals gae[] = {OF_GAE(f32), OF_GAE(f64)};
+#define OF_WEIGHTED(wide)                                                                                              \
+  [RS_WIDE_##wide] = {.bytes = sizeof(total_recurrence_##wide),                                                        \
+                      .load = load_weighted_##wide,                                                                    \
+                      .begin = begin1_recurrence_##wide,                                                               \
+                      .neutral = neutral1_recurrence_##wide,                                                           \
+                      .identity = identity1_recurrence_##wide,                                                         \
+                      .combine = combine1_recurrence_##wide,                                                           \
+                      .store = store1_recurrence_##wide,                                                               \
+                      .load_block = load_recurrence_##wide,                                                            \
+                      .push_line = push_recurrence_##wide,                                                             \
+                      .scan_block = scan_recurrence_##wide,                                                            \
+                      .second = second_weighted_##wide}
+static const rs_totals weighted[] = {OF_WEIGHTED(f32), OF_WEIGHTED(f64)};
 static const rs_totals logsumexp[] = {[RS_WIDE_f32] = TOTALS(logsumexp_f32), [RS_WIDE_f64] = TOTALS(logsumexp_f64)};
 static const rs_totals extended_prod[] = {[RS_WIDE_f32] = TOTALS(product_f32), [RS_WIDE_f64] = TOTALS(product_f64)};
 
@@ -435,7 +461,8 @@ static const rs_totals cut[RS_OP_COUNT][RS_WIDE_COUNT] = {
 
 static const rs_totals *totals_of(const rowscan_spec *spec, rs_wide wide) {
   bool lowest = spec->op == ROWSCAN_ARGMIN, first = spec->flags & ROWSCAN_TIES_FIRST;
-  bool plainly = spec->op == ROWSCAN_LINEAR_RECURRENCE || spec->op == ROWSCAN_GAE;
+  bool plainly =
+      spec->op == ROWSCAN_LINEAR_RECURRENCE || spec->op == ROWSCAN_GAE || spec->op == ROWSCAN_WEIGHTED_RECURRENCE;
   if (rs_spec_segments(spec) && (int)spec->op < RS_OP_COUNT && !plainly)
     return rs_op_of(spec->op)->kind == RS_INDEX ? &cut_indices[lowest][first] : &cut[spec->op][wide];
   switch ((int)spec->op) {
@@ -443,6 +470,8 @@ static const rs_totals *totals_of(const rowscan_spec *spec, rs_wide wide) {
     return &recurrence[wide];
   case ROWSCAN_GAE:
     return &gae[wide];
+  case ROWSCAN_WEIGHTED_RECURRENCE:
+    return &weighted[wide];
   case ROWSCAN_LOGSUMEXP:
     return &logsumexp[wide];
   case ROWSCAN_EXTENDED_PROD:

@@ -439,6 +439,21 @@ static void scan_plainly(const rs_run *s, rs_seat *k, const block *b, rs_counter
   scan_one_by_one(s, k, b, counter, x.data, &all, show);
 }
 
+/* A further input of a block as numbers. */
+static lines read_panel(const rs_run *s, rs_seat *k, const block *b, rs_which p) {
+  int n = p - RS_MORE_IN;
+  view v = view_of(s, &k->tile, b, p);
+  return widen_view(s, &s->part[p], v, gather_view(s, k, &s->part[p], v, k->further.raw[n]), k->further.number[n], v.n);
+}
+
+/* Results times weights. */
+static void weigh(const rs_run *s, rs_seat *k, const block *b, lines shown) {
+  view v = view_of(s, &k->tile, b, RS_MORE_IN + 1);
+  lines weights = read_panel(s, k, b, RS_MORE_IN + 1);
+  s->isa->multiply[s->wide](k->further.second, shown.data, weights.data,
+                            (rs_grid){v.lines, v.n, s->width, shown.line, weights.line});
+}
+
 /* A block of totals of several numbers. */
 static void scan_totals(const rs_run *s, rs_seat *k, const block *b, rs_counter *counter, bool show) {
   const rs_totals *totals = s->totals;
@@ -456,6 +471,8 @@ static void scan_totals(const rs_run *s, rs_seat *k, const block *b, rs_counter 
     by = widen_view(s, m, from, gather_view(s, k, m, from, k->raw_mask), k->factor, v.n);
   } else if (s->segments) {
     by = read_joins(s, k, b);
+  } else if (s->weighted) {
+    by = read_panel(s, k, b, RS_MORE_IN);
   }
   int64_t plane = rs_plane(b->steps, s->width, s->size), to = s->columns ? s->width : v.n;
   totals->load_block(k->levels, plane, x.data, by.data, (rs_grid){v.lines, v.n, to, x.line, by.line},
@@ -498,8 +515,10 @@ static void scan_block(const rs_run *s, rs_seat *k, const block *b, rs_counter *
     if (s->segments && s->spec->flags & ROWSCAN_EXCLUSIVE)
       show_beginnings(s, k, b);
     write_block(s, k, b, RS_OUT, s->wide, (lines){k->e + first, s->width});
+    if (s->weighted && s->spec->second_type)
+      weigh(s, k, b, (lines){k->e + first, s->width});
     if (s->spec->second_type)
-      write_block(s, k, b, RS_SECOND, s->second_wide, (lines){k->further.second, b->steps});
+      write_block(s, k, b, RS_SECOND, s->second_wide, (lines){k->further.second, s->columns ? s->width : b->steps});
   }
 }
 

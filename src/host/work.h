@@ -52,7 +52,7 @@ typedef struct rs_tile {
   bool unit[RS_ALL_ARRAYS];                /* they are known to be neighbours */
 } rs_tile;
 
-/* What a thread has of further arrays: panels of a strip of one row. */
+/* What a thread has of further arrays: panels of a strip, of one row but for coefficients and weights. */
 typedef struct rs_further {
   char raw[RS_BESIDE][RS_PANEL_BYTES] __attribute__((aligned(64)));    /* elements as they are, and */
   char number[RS_BESIDE][RS_PANEL_BYTES] __attribute__((aligned(64))); /* converted: coefficients, further inputs */
@@ -98,7 +98,8 @@ typedef struct rs_run {
   rowscan_mask_mode segments;    /* whether flags or keys cut rows, and how */
   rs_which marks;                /* those, */
   uint64_t mark_bits;            /* and what makes one true; of keys the highest one */
-  bool further;                  /* further arrays, of which rows are scanned one element after another */
+  bool further;                  /* further arrays, of which rows are scanned one element after another, */
+  bool weighted;                 /* but for coefficients and weights of a recurrence */
   rs_wide second_wide;           /* of numbers of the second output; of indices */
   rs_map *element;               /* keys of elements to these, unless NULL, */
   uint64_t no_element;           /* and the key where there is none */

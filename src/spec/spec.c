@@ -18,7 +18,7 @@ static bool selects_or_combines_bits(const rs_op *op) {
 }
 
 static bool is_recurrence(const rs_op *op) {
-  return op->kind == RS_RECURRENCE || op->kind == RS_ADVANTAGE;
+  return op->kind == RS_RECURRENCE || op->kind == RS_ADVANTAGE || op->kind == RS_WEIGHTED;
 }
 
 static rowscan_type default_out(const rs_op *op, rowscan_type in) {
@@ -107,7 +107,8 @@ static rowscan_status check_served(const rs_op *op, rowscan_type out) {
 /* Whether the operator takes elements of the one type and makes results of the other one. */
 static rowscan_status check_types(const rs_op *op, const rowscan_spec *spec) {
   const char *in = rowscan_type_name(spec->in_type), *out = rowscan_type_name(spec->out_type);
-  bool of_floats = op->kind == RS_LOGARITHM || op->kind == RS_EXTENDED || op->kind == RS_ADVANTAGE;
+  bool of_floats =
+      op->kind == RS_LOGARITHM || op->kind == RS_EXTENDED || op->kind == RS_ADVANTAGE || op->kind == RS_WEIGHTED;
   if (of_floats && rs_type_kind(spec->in_type) != RS_FLOAT)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'in': %s requires a floating type, not %s", op->name, in);
   if (op->kind == RS_BITS && rs_type_kind(spec->in_type) == RS_FLOAT)
@@ -288,7 +289,7 @@ static int total_bytes(const rowscan_spec *spec) {
     bytes = rowscan_type_bytes(spec->in_type) == 8 ? 16 : 12;
   if (rs_spec_has_segments(spec)) /* a state, and a key */
     bytes += spec->mask_mode != ROWSCAN_MASK_KEYS ? 4 : rs_spec_mask_bytes(spec) == 8 ? 12 : 8;
-  if (spec->segment_mode && op->kind != RS_RECURRENCE) /* of which a factor tells */
+  if (spec->segment_mode && !rs_op_resets(op)) /* of which a factor tells */
     bytes += 4;
   return bytes;
 }

@@ -57,6 +57,11 @@ static const rs_op ops[] = {
                   .second = true},
                                 RS_ADVANTAGE_OPS(X)
 #undef X
+#define X(enumerator, row_name, row_kernel)                                                                            \
+  [enumerator] = {                                                                                                     \
+      .name = #row_name, .kernel = #row_kernel, .kind = RS_WEIGHTED, .numbers = 2, .more = 2, .second = true},
+                                    RS_WEIGHTED_OPS(X)
+#undef X
 };
 
 enum { TYPES = sizeof types / sizeof *types, OPS = sizeof ops / sizeof *ops };

@@ -47,8 +47,8 @@
  * elements, and those of bits combine the bits of integers and of bool: results have the elements' type or one with all
  * of its values, and masks can't multiply. Recurrences are arithmetic with a second array, of coefficients. Logarithms
  * and extended arithmetic are of floats; masks can't multiply the former. Indices say where the highest
- * element was, or the lowest. Advantages are recurrences of several inputs. From recurrences on all have totals of
- * several numbers.
+ * element was, or the lowest. Advantages are recurrences of several inputs, and so are recurrences with weights. From
+ * recurrences on all have totals of several numbers.
  */
 #define RS_ARITHMETIC_OPS(X)                                                                                           \
   X(ROWSCAN_SUM, sum, Sum)                                                                                             \
@@ -67,8 +67,11 @@
   X(ROWSCAN_ARGMAX, argmax, ArgMax)                                                                                    \
   X(ROWSCAN_ARGMIN, argmin, ArgMin)
 #define RS_ADVANTAGE_OPS(X) X(ROWSCAN_GAE, gae, Gae)
+#define RS_WEIGHTED_OPS(X) X(ROWSCAN_WEIGHTED_RECURRENCE, weighted_recurrence, WeightedRecurrence)
 #define RS_LOOP_OPS(X) RS_ARITHMETIC_OPS(X) RS_ORDER_OPS(X) RS_BIT_OPS(X) /* with loops of their own on the host */
-#define RS_TOTALS_OPS(X) RS_RECURRENCE_OPS(X) RS_LOGARITHM_OPS(X) RS_EXTENDED_OPS(X) RS_INDEX_OPS(X) RS_ADVANTAGE_OPS(X)
+#define RS_TOTALS_OPS(X)                                                                                               \
+  RS_RECURRENCE_OPS(X)                                                                                                 \
+  RS_LOGARITHM_OPS(X) RS_EXTENDED_OPS(X) RS_INDEX_OPS(X) RS_ADVANTAGE_OPS(X) RS_WEIGHTED_OPS(X)
 #define RS_OPS(X) RS_LOOP_OPS(X) RS_TOTALS_OPS(X)
 
 /* X(enumerator, name). Mask modes but for "none", which is 0; layouts; regimes. */
@@ -113,7 +116,8 @@ typedef enum rs_op_kind {
   RS_LOGARITHM,
   RS_EXTENDED,
   RS_INDEX,
-  RS_ADVANTAGE
+  RS_ADVANTAGE,
+  RS_WEIGHTED
 } rs_op_kind;
 
 /* The accumulators that an operator of rowscan_op_create serves. */
@@ -176,6 +180,12 @@ static inline int rs_point_of(rowscan_type acc) {
 /* The type of initial values and totals, of which fixed point has whole numbers: times 2^k. */
 static inline rowscan_type rs_kept_type(rowscan_type acc) {
   return rs_is_fixed(acc) ? ROWSCAN_I64 : acc;
+}
+
+/* Whether a factor of its totals tells where a segment begins beside a mask (Resetting in kernels/ops.cuh), so that
+ * totals are no larger then. */
+static inline bool rs_op_resets(const rs_op *op) {
+  return op->kind == RS_RECURRENCE || op->kind == RS_WEIGHTED;
 }
 
 /* Whether an operator takes so many instructions that these, and not memory, are what a scan waits for. */

@@ -491,6 +491,7 @@ static number combine_whole(const rowscan_spec *spec, number a, number b) {
     return (number){.whole = a.whole ^ b.whole};
   case ROWSCAN_LINEAR_RECURRENCE:
   case ROWSCAN_GAE:
+  case ROWSCAN_WEIGHTED_RECURRENCE:
     return affine(product(acc, factor_of(a), factor_of(b)), fused(acc, factor_of(b), a, b));
   case ROWSCAN_ARGMAX:
   case ROWSCAN_ARGMIN:
@@ -553,6 +554,7 @@ static number identity(const rowscan_spec *spec) {
   case ROWSCAN_SUM:
   case ROWSCAN_LINEAR_RECURRENCE:
   case ROWSCAN_GAE:
+  case ROWSCAN_WEIGHTED_RECURRENCE:
     return begin(spec, (number){0});
   case ROWSCAN_ARGMAX:
   case ROWSCAN_ARGMIN:
@@ -599,8 +601,8 @@ static void fold(const rowscan_spec *spec, number *const totals[], int64_t n, co
       prefixes[k] = combine(spec, prefixes[start], last);
     else if (functions_of(spec))
       prefixes[k] = combine(spec, fill_created(functions_of(spec)->neutral), last);
-    else if (spec->op == ROWSCAN_LINEAR_RECURRENCE ||
-             spec->op == ROWSCAN_GAE) /* a map is no result: that is made of 0, as small as can be */
+    else if (spec->op == ROWSCAN_LINEAR_RECURRENCE || spec->op == ROWSCAN_GAE ||
+             spec->op == ROWSCAN_WEIGHTED_RECURRENCE) /* a map is no result: that is made of 0, as small as can be */
       prefixes[k] = combine(spec, begin(spec, (number){.real = -0.0}), last);
     else
       prefixes[k] = last;
@@ -702,6 +704,8 @@ static number second(const rowscan_spec *spec, const rs_rows *rows, const places
   numbers more = beside(spec, rows, row, e);
   if (spec->op == ROWSCAN_GAE)
     return sum(spec->acc_type, prefix, more.of[0]);
+  if (spec->op == ROWSCAN_WEIGHTED_RECURRENCE)
+    return product(spec->acc_type, prefix, more.of[1]);
   return second_created(spec, prefix, own(spec, rows, row, e), &more);
 }
 
