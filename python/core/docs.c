@@ -277,6 +277,8 @@ const char rp_scan_doc[] =
     "       [0, 0, 2]])\n"
     ">>> rowscan.scan(np.array([2., 1., 3.]), 0, 'argmin', second=True)  # and what is there\n"
     "(array([0, 1, 1]), array([2., 1., 1.]))\n"
+    ">>> rowscan.scan(np.array([1., 2., 3.]), 0, 'weighted_recurrence', more=(0.5, 2), second=True)\n"
+    "(array([1.  , 2.5 , 4.25]), array([2. , 5. , 8.5]))\n"
     ">>> rowscan.scan(np.array([1e200, 1e200, 1e-300]), 0, 'extended_prod')  # which ends with inf in cumprod\n"
     "array([1.e+200,     inf, 1.e+100])\n"
     ">>> rowscan.scan(np.array([6, 3, 5]), 0, 'and')\n"

@@ -129,11 +129,30 @@ RS_SPEC_VALUES(WORDS, MODES, NUMBERS)
 
 /* ---- help -------------------------------------------------------------------------------------------------------- */
 
+/* Behind `wide` columns, with a new line where words would not fit. Returns the columns of the longest line. */
+static int print_value(const char *value, int wide) {
+  enum { MOST = 110 };
+  int indent = wide, widest = 0;
+  for (;;) {
+    size_t length = strcspn(value, "|");
+    bool last = !value[length];
+    if (wide + (int)length + !last > MOST)
+      wide = printf("\n%*s", indent, "") - 1;
+    wide += printf("%.*s%s", (int)length, value, last ? "" : "|");
+    widest = wide > widest ? wide : widest;
+    if (last)
+      return widest;
+    value += length + 1;
+  }
+}
+
 /* What is long stands on a line of its own. */
 static void print_option(const cli_option *option) {
   const char *value = option->kind->value;
-  int wide = printf("  %c%c%s --%s%s%s", option->letter ? '-' : ' ', option->letter ? option->letter : ' ',
-                    option->letter ? "," : " ", option->name, value ? " " : "", value ? value : "");
+  int wide = printf("  %c%c%s --%s%s", option->letter ? '-' : ' ', option->letter ? option->letter : ' ',
+                    option->letter ? "," : " ", option->name, value ? " " : "");
+  if (value)
+    wide = print_value(value, wide);
   printf("%s%*s %s\n", wide > 34 ? "\n" : "", wide > 34 ? 34 : 34 - wide, "", option->help);
 }
 

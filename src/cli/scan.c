@@ -291,10 +291,8 @@ static int read_scan_options(scan_job *job, int argc, char **argv) {
       {"keys", 0, &kind_file, &job->beside_names[KEYS],
        "a file of integers or bool: the scan restarts where the key changes"},
       {"more1", 0, &kind_file, &job->more_names[0],
-       "gae: values; weighted_recurrence: coefficients; --op-file: the second input. A number, or a file as for "
-       "--mask"},
-      {"more2", 0, &kind_file, &job->more_names[1],
-       "gae: values of the next step; weighted_recurrence: weights; --op-file: the third input"},
+       "the second input, as for --coefficient: values (gae), coefficients"},
+      {"more2", 0, &kind_file, &job->more_names[1], "the third input: values of the next step (gae), weights"},
       {"more3", 0, &kind_file, &job->more_names[2],
        "gae: steps into a terminal state (flags); --op-file: the fourth input"},
       {"more4", 0, &kind_file, &job->more_names[3],

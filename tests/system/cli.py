@@ -1501,7 +1501,7 @@ class CommandLine(Case):
         words = err.split("\n")[0].split(" is not one of ")[1]
         self.assertIn("linear_recurrence, logsumexp, ", words)
         for command in ["scan", "compile", "source", "bench"]:
-            lines = self.rowscan(command, "--help")[0].splitlines()
+            lines = re.sub(r"\|\n +", "|", self.rowscan(command, "--help")[0]).splitlines()
             at = lines.index("      --op " + words.replace(", ", "|"))
             self.assertEqual(lines[at + 1], " " * 35 + "the operator (sum)")
         self.assertIn("\n      --mask-mode select|multiply ", self.rowscan("scan", "--help")[0])
@@ -2710,7 +2710,7 @@ class Ops(Case):
         lowest = {"f2": -np.inf, "f4": -np.inf, "f8": -np.inf, "b1": 0, **{t: np.iinfo(t).min for t in INTEGERS}}
         highest = {"f2": np.inf, "f4": np.inf, "f8": np.inf, "b1": 1, **{t: np.iinfo(t).max for t in INTEGERS}}
         for op in json.loads(self.rowscan("ops", "--json")[0]):
-            arguments = [f"--more{i}=0" for i in range(1, op["inputs"])] if op["params"] else []
+            arguments = [f"--more{i}=0" for i in range(1, op["inputs"])] if op["inputs"] > 2 else []
             arguments += ["--coefficient=1"] * (op["inputs"] == 2) + ["--params=" + ",".join("1" * op["params"])]
             arguments = [a for a in arguments if a != "--params="] + ["--second=s.npy"] * (op["outputs"] == 2)
             for dtype, name in SHORT.items():

@@ -784,8 +784,10 @@ static rs_geometry columns_of_further(int64_t length) {
 START_TEST(columns_with_further_arrays_are_cut_or_walked_along) {
   enum { LENGTH = 1000, ENOUGH = 96 * 132 };
   rs_geometry columns = columns_of_further(LENGTH);
-  for (int made_of = RS_TEMPLATE_COLUMNS; made_of < RS_TEMPLATES; made_of++)
-    ck_assert(!rs_column_shape(&columns, made_of)->made_of);
+  for (int made_of = RS_TEMPLATE_COLUMNS; made_of < RS_TEMPLATES; made_of++) {
+    bool lists = made_of == RS_TEMPLATE_WIDE || made_of == RS_TEMPLATE_RING_COLUMNS; /* which these take */
+    ck_assert_int_eq(rs_column_shape(&columns, made_of)->made_of, lists ? made_of : RS_TEMPLATE_NONE);
+  }
   for (int outers = 1; outers <= 2; outers++)
     for (int more = -1; more <= 1; more++) {
       rs_rows rows = dense(outers, LENGTH, ENOUGH / outers + more);
@@ -799,6 +801,39 @@ START_TEST(columns_with_further_arrays_are_cut_or_walked_along) {
       if (more >= 0)
         ck_assert(launch.need.blocks * (walk->threads / walk->lanes) >= rows.count && !launch.need.workspace);
     }
+}
+END_TEST
+
+/* In words where totals are small, or columns too few to walk; in rings where blocks have enough of them. */
+START_TEST(columns_with_further_arrays_go_in_words_or_rings) {
+  enum { LENGTH = 1000, WALK = 96 * 132, RING = 1200 / 6 * 132 };
+  static const struct {
+    rowscan_op op;
+    rowscan_type second;
+    int64_t columns;
+    rs_template made_of;
+  } given[] = {{ROWSCAN_GAE, ROWSCAN_F32, WALK - 8, RS_TEMPLATE_WIDE},
+               {ROWSCAN_GAE, ROWSCAN_F32, WALK - 7, RS_TEMPLATE_FURTHER_COLUMNS},
+               {ROWSCAN_GAE, ROWSCAN_F32, WALK, RS_TEMPLATE_FURTHER_WALK},
+               {ROWSCAN_GAE, ROWSCAN_F32, RING - 8, RS_TEMPLATE_FURTHER_WALK},
+               {ROWSCAN_GAE, ROWSCAN_F32, RING, RS_TEMPLATE_RING_COLUMNS},
+               {ROWSCAN_GAE, ROWSCAN_F32, RING + 1, RS_TEMPLATE_RING_COLUMNS},
+               {ROWSCAN_SUM, ROWSCAN_TYPE_DEFAULT, WALK, RS_TEMPLATE_WIDE},
+               {ROWSCAN_SUM, ROWSCAN_TYPE_DEFAULT, RING, RS_TEMPLATE_WIDE},
+               {ROWSCAN_SUM, ROWSCAN_TYPE_DEFAULT, WALK + 1, RS_TEMPLATE_FURTHER_WALK},
+               {ROWSCAN_SUM, ROWSCAN_TYPE_DEFAULT, RING + 1, RS_TEMPLATE_RING_COLUMNS}};
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+    rowscan_spec spec = {.length = LENGTH, .op = given[i].op, .second_type = given[i].second};
+    if (!given[i].second) { /* a total of 8 bytes */
+      spec.mask_mode = ROWSCAN_MASK_SELECT;
+      spec.segment_mode = ROWSCAN_MASK_HEADS;
+    }
+    rs_geometry columns = columns_for(&spec);
+    rs_rows rows = dense(1, LENGTH, given[i].columns);
+    set_bytes(&rows, &spec);
+    ck_assert_msg(rs_columns_chosen(&columns, &rows) == given[i].made_of, "%d: %d", (int)i,
+                  rs_columns_chosen(&columns, &rows));
+  }
 }
 END_TEST
 
@@ -924,6 +959,7 @@ int main(void) {
   tcase_add_loop_test(cases, few_columns_go_as_tuples, 0, 2);
   tcase_add_test(cases, few_long_columns_with_large_totals_are_a_run);
   tcase_add_test(cases, columns_with_further_arrays_are_cut_or_walked_along);
+  tcase_add_test(cases, columns_with_further_arrays_go_in_words_or_rings);
   tcase_add_test(cases, tiles_with_further_arrays_are_as_wide_as_columns_need);
   tcase_add_test(cases, many_tiles_with_further_arrays_take_several_launches);
   tcase_add_test(cases, two_columns_go_in_pairs);
