@@ -250,9 +250,28 @@ static PyObject *call_python(const rp_call *call, PyObject *const *given, PyObje
 }
 
 /* Whether the mask is one, or coefficients, as the operator has it, and ties are not where it has none. */
-static bool suits_op(const rp_call *call) {
-  return rp_op_has_coefficient(call->op) == (call->mask_mode == ROWSCAN_MASK_COEFFICIENT) &&
+static bool suits_op(const rp_call *call, const beside_mask *beside) {
+  bool coefficient = call->mask_mode == ROWSCAN_MASK_COEFFICIENT || beside->coefficient != Py_None;
+  return rp_op_has_coefficient(call->op) == coefficient &&
          (!(call->flags & ROWSCAN_TIES_FIRST) || rp_op_makes_indices(call->op));
+}
+
+/*
+ * Coefficients and segments beside a mask. False: Python has to settle them, such as keys, for which there may be no
+ * room beside totals.
+ */
+static bool put_beside(rp_call *call, const beside_mask *beside, rp_further *further) {
+  if (beside->coefficient == Py_None && !beside->segment_mode)
+    return true;
+  if (beside->segment_mode == ROWSCAN_MASK_KEYS || call->mask_mode == ROWSCAN_MASK_MULTIPLY)
+    return false;
+  *further = (rp_further){.second = Py_None, .segment_mode = beside->segment_mode};
+  if (beside->coefficient != Py_None)
+    further->arrays[further->count++] = beside->coefficient;
+  if (beside->segment_mode)
+    further->arrays[further->count++] = beside->segments;
+  call->further = further;
+  return true;
 }
 
 /* A call of op, or of the operator that is given. */
@@ -270,9 +289,11 @@ static PyObject *scan_given(rowscan_op op, PyObject *const *given) {
       !take_mask_mode(&call, given[MASK_MODE]) || !take_beside(&call, given, &beside))
     return NULL;
   PyObject *dim = none_if_missing(is_given(given[DIM]) ? given[DIM] : given[AXIS]);
-  bool further = given[MORE] || given[PARAMS] || given[SECOND] || beside.segment_mode || beside.coefficient != Py_None;
-  bool quick = !further && !totals && call.init == Py_None && (!given[ACC] || given[ACC] == Py_None) &&
-               PyLong_Check(dim) && take_op(&call, given[OP]) && suits_op(&call) && take_dtype(&call, given[DTYPE]);
+  rp_further further;
+  bool more = given[MORE] || given[PARAMS] || given[SECOND];
+  bool quick = !more && !totals && call.init == Py_None && (!given[ACC] || given[ACC] == Py_None) &&
+               PyLong_Check(dim) && take_op(&call, given[OP]) && suits_op(&call, &beside) &&
+               take_dtype(&call, given[DTYPE]) && put_beside(&call, &beside, &further);
   if (quick) {
     int overflow;
     call.dim = PyLong_AsLongAndOverflow(dim, &overflow);
@@ -333,6 +354,24 @@ PyObject *rp_set_python(PyObject *self, PyObject *function) {
   Py_XDECREF(python);
   python = rp_new_ref(function);
   Py_RETURN_NONE;
+}
+
+PyObject *rp_cumulative(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  (void)self;
+  if (count != 4)
+    return PyErr_Format(PyExc_TypeError, "cumulative takes 4 arguments, not %zd", count);
+  int overflow = 0;
+  bool whole = PyLong_Check(args[1]);
+  rp_call call = {.x = args[0],
+                  .mask = Py_None,
+                  .init = Py_None,
+                  .totals = Py_None,
+                  .out = Py_None,
+                  .dim = whole ? PyLong_AsLongAndOverflow(args[1], &overflow) : 0,
+                  .op = (rowscan_op)PyLong_AsLong(args[2])};
+  if (PyErr_Occurred())
+    return NULL;
+  return whole && !overflow && take_dtype(&call, args[3]) ? rp_call_quick(&call) : rp_new_ref(Py_NotImplemented);
 }
 
 /* ---- the scan itself --------------------------------------------------------------------------------------------- */

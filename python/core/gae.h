@@ -1,5 +1,5 @@
 /*
- * gae.h - advantages and returns of a rollout in one pass
+ * gae.h - returns of a rollout, and its advantages and returns in one pass
  * SPDX-License-Identifier: MIT
  */
 #ifndef RP_GAE_H
@@ -8,10 +8,17 @@
 #include "python.h"
 
 /*
- * gae(rewards, values, next_values, terminated, done, advantages, returns, gamma, lam, dim, acc) -> None: fills
- * advantages and returns, which are of rewards' shape, as others are or broadcast to. NotImplemented, with nothing
- * done, where the arrays are not what the library takes as they are, or where torch has more to see of them than
- * numbers.
+ * returns(rewards, gamma, done, dim) -> an array: discounted by a number, in episodes that end where `done`, which may
+ * be None, is set. NotImplemented, with nothing done, where the arrays are not what the library takes as they are, or
+ * where torch has more to see of them than numbers.
+ */
+PyObject *rp_returns(PyObject *self, PyObject *const *args, Py_ssize_t count);
+
+/*
+ * gae(rewards, values, next_values, terminated, done, gamma, lam, dim, acc) -> (advantages, returns), new arrays of
+ * rewards' shape. So is that of values and next_values; where these are None, values are one longer along dim. Flags
+ * broadcast to rewards; on the CPU they may be None. dim is None if rewards have one dimension. NotImplemented as
+ * above.
  */
 PyObject *rp_gae(PyObject *self, PyObject *const *args, Py_ssize_t count);
 

@@ -20,6 +20,8 @@
 #define X(name, op) {#name, FAST_WITH_NAMES(rp_##name), rp_##name##_doc},
 static PyMethodDef methods[] = {RP_SCANS(X){"scan", FAST_WITH_NAMES(rp_scan_by_name), rp_scan_doc},
                                 {"scan_settled", FAST(rp_scan_settled), NULL},
+                                {"cumulative", FAST(rp_cumulative), NULL},
+                                {"returns", FAST(rp_returns), NULL},
                                 {"gae", FAST(rp_gae), NULL},
                                 {"look", rp_look_for_python, METH_O, NULL},
                                 {"add_kind", rp_add_kind, METH_VARARGS, NULL},

@@ -4,6 +4,7 @@
  */
 #include "scan.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "contexts.h"
@@ -18,10 +19,6 @@ static void give_dimension(rp_view *view) {
     return;
   view->rank = 1;
   view->shape = view->strides = &one;
-}
-
-static bool is_floating(rowscan_type type) {
-  return type >= ROWSCAN_F16 && type <= ROWSCAN_F64;
 }
 
 /* A complete spec of an operator; one of a user's may be of either of these types. */
@@ -42,7 +39,7 @@ bool rp_op_has_coefficient(rowscan_op op) {
 }
 
 int rp_op_more(rowscan_op op) {
-  if (op != ROWSCAN_GAE && op < ROWSCAN_FIRST_CREATED) /* as in most calls */
+  if (op != ROWSCAN_GAE && op != ROWSCAN_WEIGHTED_RECURRENCE && op < ROWSCAN_FIRST_CREATED) /* as in most calls */
     return 0;
   rowscan_spec spec = spec_of(op);
   int count = 0;
@@ -67,7 +64,7 @@ void rp_op_tell_params(rowscan_op op, int count) {
 
 /* Whether elements would be converted before they are scanned. */
 static bool converts_first(rowscan_op op, rowscan_type in, rowscan_type out) {
-  return is_floating(in) && !is_floating(out) && !rp_op_makes_indices(op);
+  return rp_is_floating(in) && !rp_is_floating(out) && !rp_op_makes_indices(op);
 }
 
 /* In x's shape; with `rows`, in that with a scanned dimension of 1. */
@@ -102,7 +99,7 @@ static bool keys_fit(const rp_call *call, const rp_views *v) {
 static bool settle_mask_mode(rp_call *call, const rp_views *v) {
   if (call->mask_mode || !v->mask.type)
     return true;
-  if (is_floating(v->mask.type))
+  if (rp_is_floating(v->mask.type))
     return false;
   call->mask_mode = ROWSCAN_MASK_SELECT;
   return true;
@@ -112,7 +109,7 @@ static bool settle_mask_mode(rp_call *call, const rp_views *v) {
 static bool mask_fits(const rp_call *call, const rp_views *v, bool decides) {
   rowscan_type type = v->mask.type;
   if (type && call->mask_mode == ROWSCAN_MASK_KEYS)
-    return !is_floating(type) && keys_fit(call, v);
+    return !rp_is_floating(type) && keys_fit(call, v);
   return !type || type == v->x.type || type == ROWSCAN_BOOL ||
          (type == ROWSCAN_U8 && (!multiplies(call->mask_mode) || !decides || v->x.type != ROWSCAN_BOOL));
 }
@@ -199,18 +196,58 @@ static rp_looked look_beside(rp_view *view, PyObject *array, const rp_kind *kind
   return array == Py_None ? RP_SEEN : rp_look_beside(view, array, kind, x);
 }
 
+/*
+ * A number as a coefficient, which the view holds: beside elements of f32 or f64 in the host's memory. Halves, of which
+ * rounded coefficients would make another recurrence, whole numbers and GPUs are left to Python.
+ */
+static rp_looked look_at_number(rp_view *view, PyObject *number, const rp_view *x) {
+  if (x->device != RP_HOST || (x->type != ROWSCAN_F32 && x->type != ROWSCAN_F64))
+    return RP_DECLINED;
+  double value = PyFloat_AsDouble(number);
+  if (PyErr_Occurred()) { /* too large */
+    PyErr_Clear();
+    return RP_DECLINED;
+  }
+  float single = (float)value;
+  if (x->type == ROWSCAN_F32 && isinf(single) && !isinf(value)) /* torch refuses it, NumPy warns */
+    return RP_DECLINED;
+  memcpy(&view->number, x->type == ROWSCAN_F32 ? (void *)&single : (void *)&value, rowscan_type_bytes(x->type));
+  view->data = &view->number;
+  view->type = x->type;
+  view->rank = 0;
+  view->device = RP_HOST;
+  view->read_only = true;
+  view->shape = view->strides = NULL;
+  return RP_SEEN;
+}
+
+/* A mask, or what lies in its place. */
+static rp_looked look_at_mask(rp_view *view, const rp_call *call, const rp_kind *kind, const rp_view *x) {
+  bool number = call->mask_mode == ROWSCAN_MASK_COEFFICIENT && rp_is_number(call->mask);
+  return number ? look_at_number(view, call->mask, x) : look_beside(view, call->mask, kind, x);
+}
+
 /* A stand-in for the output of what is not run: in C order, in memory that begins as an allocation does. */
 static void suppose_out(rp_view *out, const rp_view *x, rowscan_type type) {
   static _Alignas(256) char aligned[1];
   *out = (rp_view){.data = aligned, .type = type, .rank = x->rank, .device = x->device, .shape = x->shape};
 }
 
+/* Types that the library takes beside x's. */
+static bool takes_further(rowscan_type type, rowscan_type x, bool keys) {
+  return keys ? !rp_is_floating(type) : type == x || type == ROWSCAN_BOOL || type == ROWSCAN_U8;
+}
+
 /* Sees them in x's shape; a second output is no broadcast one. */
 static rp_looked look_at_further(rp_further *further, const rp_call *call, const rp_views *v, const rp_kind *kind) {
   rp_looked looked = RP_SEEN;
   for (int i = 0; i < further->count && looked == RP_SEEN; i++) {
-    looked = rp_look_beside(&further->more_views[i], further->arrays[i], kind, &v->x);
-    if (looked == RP_SEEN && !fit(&further->more_views[i], &v->x, call->dim, false))
+    rp_view *view = &further->more_views[i];
+    bool number = rp_op_has_coefficient(call->op) && rp_is_number(further->arrays[i]);
+    looked = number ? look_at_number(view, further->arrays[i], &v->x)
+                    : rp_look_beside(view, further->arrays[i], kind, &v->x);
+    bool keys = further->segment_mode == ROWSCAN_MASK_KEYS && i == further->count - 1;
+    if (looked == RP_SEEN && (!fit(view, &v->x, call->dim, false) || !takes_further(view->type, v->x.type, keys)))
       looked = RP_DECLINED;
   }
   rp_view *second = &further->second_view;
@@ -228,7 +265,7 @@ static rp_looked look_at_further(rp_further *further, const rp_call *call, const
 /* Looks at all arrays but an output that is still to be made, and settles its type in `call`. */
 static rp_looked look_at_all(rp_views *v, rp_call *call, const rp_kind *kind) {
   rp_looked looked = rp_look(&v->x, kind, call->x);
-  if (looked != RP_SEEN || (looked = look_beside(&v->mask, call->mask, kind, &v->x)) != RP_SEEN ||
+  if (looked != RP_SEEN || (looked = look_at_mask(&v->mask, call, kind, &v->x)) != RP_SEEN ||
       (looked = look_beside(&v->init, call->init, kind, &v->x)) != RP_SEEN ||
       (looked = look_beside(&v->totals, call->totals, kind, &v->x)) != RP_SEEN ||
       (looked = look_beside(&v->out, call->out, kind, &v->x)) != RP_SEEN)

@@ -60,7 +60,7 @@ static rp_guard guard_gradient(const rp_call *call, bool of_others) {
   int is = rp_truth(PyObject_CallNoArgs(torch.grad_enabled));
   if (is <= 0)
     return is < 0 ? RP_GUARD_FAILED : RP_GUARD_PLAIN;
-  if (of_others || call->op != ROWSCAN_SUM || call->out != Py_None || call->init != Py_None ||
+  if (of_others || call->op != ROWSCAN_SUM || call->further || call->out != Py_None || call->init != Py_None ||
       call->totals != Py_None || call->acc_type || call->flags & ROWSCAN_OMIT_NAN)
     return RP_GUARD_OTHER;
   return RP_GUARD_GRADIENT;
@@ -71,9 +71,13 @@ rp_guard rp_torch_guard(const rp_call *call, const rp_kind *kind) {
   rp_guard guard = guard_thread();
   if (guard == RP_GUARD_PLAIN)
     guard = guard_tensor(call->x, &gradient);
-  PyObject *others[] = {call->mask, call->init, call->out};
-  for (int i = 0; i < 3 && guard == RP_GUARD_PLAIN; i++)
-    if (others[i] != Py_None) {
+  enum { OTHERS = 3 };
+  PyObject *others[OTHERS + RP_MOST_MORE + 1] = {call->mask, call->init, call->out};
+  int count = OTHERS + (call->further ? call->further->count : 0);
+  for (int i = OTHERS; i < count; i++)
+    others[i] = call->further->arrays[i - OTHERS];
+  for (int i = 0; i < count && guard == RP_GUARD_PLAIN; i++)
+    if (others[i] != Py_None && !rp_is_number(others[i])) {
       bool its;
       guard = Py_TYPE(others[i]) != kind->type && !rp_kind_of(others[i], false) ? RP_GUARD_OTHER
                                                                                 : guard_tensor(others[i], &its);

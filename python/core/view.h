@@ -21,10 +21,20 @@ typedef struct rp_view {
   bool read_only;
   const int64_t *shape, *strides; /* strides in elements; NULL: dense, C order */
   int64_t own[2 * RP_MOST_RANK];  /* where they had to be copied to */
+  double number;                  /* where one element is that no array has */
 } rp_view;
 
 /* What looking at an array came to. */
 typedef enum rp_looked { RP_FAILED = -1 /* an exception is set */, RP_DECLINED, RP_SEEN } rp_looked;
+
+static inline bool rp_is_floating(rowscan_type type) {
+  return type >= ROWSCAN_F16 && type <= ROWSCAN_F64;
+}
+
+/* Whether what is given is a number of Python's, which a coefficient may be. */
+static inline bool rp_is_number(PyObject *given) {
+  return PyFloat_CheckExact(given) || PyLong_CheckExact(given);
+}
 
 /* The library's type of DLPack's; ROWSCAN_TYPE_DEFAULT: there is none. */
 rowscan_type rp_type_of(int code, int bits, int lanes);

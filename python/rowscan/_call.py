@@ -164,6 +164,10 @@ class Library:
         """Whether a call of the library in C may be made now, and is not to be seen by others."""
         return True
 
+    def may_ask(self):
+        """Whether C may be asked, which declines what others are to see."""
+        return True
+
     def is_array(self, x, what="x"):
         return library_of(x, what) is self
 
@@ -455,6 +459,10 @@ class Library:
             if x.ndim != 1:
                 raise ValueError(f"axis is needed: x has {x.ndim} dimensions")
             axis = 0
+        if not include_initial and self.may_ask():
+            y = _core.cumulative(x, axis, op, dtype)
+            if y is not NotImplemented:
+                return y
         flags = INCLUDE_INITIAL if include_initial else 0
         return self.scan(op, x, axis, flags, None, SELECT, None, False, dtype, None, None)
 

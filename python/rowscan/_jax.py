@@ -671,6 +671,9 @@ class _Jax(Library):
             raise TypeError(f"{what} is a {type(x).__module__}.{type(x).__qualname__}, not an array of JAX")
         return x
 
+    def may_ask(self):
+        return False
+
     def runs_at_once(self):
         return False
 

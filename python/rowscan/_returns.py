@@ -6,7 +6,7 @@ Arithmetic is that of the array's library, and so are gradients; but where no gr
 pass in C.
 """
 from . import _core
-from ._types import COEFFICIENT, DEFAULT, NUMBERS, RECURRENCE, REVERSE, TAILS, is_floating
+from ._types import COEFFICIENT, NUMBERS, RECURRENCE, REVERSE, TAILS, is_floating
 
 NEXT_STEP = "next_step"  # next_values are values[t+1], also where an episode was cut off
 
@@ -55,6 +55,10 @@ def _recurrence(library, x, factor, done, dim, init, acc, names=None):
 
 
 def discounted_returns(library, rewards, gamma, done, dim, axis, init, acc):
+    if init is None and acc is None and (dim is None or axis is None) and library.may_ask():
+        returns = _core.returns(rewards, gamma, done, axis if dim is None else dim)
+        if returns is not NotImplemented:
+            return returns
     rewards, dim = _rewards(library, rewards, dim, axis)
     if gamma is None:
         raise TypeError("gamma is None, not a number or an array")
@@ -106,27 +110,43 @@ def _values(library, values, next_values, x, dim):
 
 def _in_one_pass(library, rewards, values, following, gamma, lam, terminated, done, dim, acc):
     """Advantages and returns; None where the arrays are not of one floating type, or not plain."""
-    kind, acc = library.numbers[rewards.dtype], library.accumulator_number(acc)
-    served = (DEFAULT, NUMBERS["f64"]) if kind == NUMBERS["f64"] else (DEFAULT, NUMBERS["f64"], NUMBERS["f32"])
-    numbers = all(type(given) in (int, float) for given in (gamma, lam))
-    if not (library.runs_at_once() and numbers and acc in served):
+    both = _core.gae(rewards, values, following, terminated, done, gamma, lam, dim, library.accumulator_number(acc))
+    return None if both is NotImplemented else both
+
+
+def _at_once(library, rewards, values, gamma, lam, next_values, terminated, done, dim, acc):
+    """The same of arrays as they are given; None: they have to be looked at first."""
+    step = isinstance(next_values, str) and next_values == NEXT_STEP
+    if isinstance(next_values, str) and not step or next_values is None and terminated is not None is not done:
         return None
-    terminated, done = (library.full(False, NUMBERS["bool"], rewards) if flags is None else flags
-                        for flags in (terminated, done))
-    advantages, returns = (library.empty(tuple(rewards.shape), kind, rewards) for _ in range(2))
-    given = _core.gae(rewards, values, following, terminated, done, advantages, returns, gamma, lam, dim, acc)
-    return None if given is NotImplemented else (advantages, returns)
+    if terminated is None:
+        terminated = done
+    elif done is None:
+        done = terminated
+    elif done is not terminated:
+        kinds = type(rewards), library.dtypes[NUMBERS["bool"]]
+        if any((type(flags), getattr(flags, "dtype", None)) != kinds for flags in (terminated, done)):
+            return None
+        done = terminated | done
+    return _in_one_pass(library, rewards, values, None if step else next_values, gamma, lam, terminated, done, dim, acc)
 
 
 def gae(library, rewards, values, gamma, lam, next_values, terminated, done, dim, axis, truncated, acc):
+    if truncated is None and (dim is None or axis is None) and library.may_ask():
+        both = _at_once(library, rewards, values, gamma, lam, next_values, terminated, done,
+                        axis if dim is None else dim, acc)
+        if both is not None:
+            return both
     rewards, dim = _rewards(library, rewards, dim, axis)
     dim = library.normalised(0 if dim is None else dim, rewards.ndim)
     _check_following(next_values, terminated, truncated, done)
     values, following = _values(library, values, next_values, rewards, dim)
     terminated, done = _ends(library, terminated, truncated, done, rewards)
-    both = _in_one_pass(library, rewards, values, following, gamma, lam, terminated, done, dim, acc)
-    if both is not None:
-        return both
+    if library.runs_at_once():
+        told = (library.full(False, NUMBERS["bool"], rewards) if flags is None else flags for flags in (terminated, done))
+        both = _in_one_pass(library, rewards, values, following, gamma, lam, *told, dim, acc)
+        if both is not None:
+            return both
     if terminated is not None:
         following = library.cleared(terminated, following)
     gamma, lam = _number_or_array(library, gamma, "gamma", rewards), _number_or_array(library, lam, "lam", rewards)

@@ -110,6 +110,9 @@ class _Torch(Library):
     def is_array(self, x, what="x"):
         return isinstance(x, torch.Tensor)
 
+    def may_ask(self):
+        return not _dynamo()
+
     def runs_at_once(self):
         return not _dynamo() and not _is_watched()
 

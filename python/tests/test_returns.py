@@ -3,6 +3,7 @@
 SPDX-License-Identifier: MIT
 """
 import itertools
+import math
 
 import pytest
 
@@ -472,3 +473,78 @@ def test_jax_derivatives(jax, episodes):
             close(got, want, 1e-10)
         batched = jax.vmap(lambda r, d: rowscan.discounted_returns(r, GAMMA, d))(rewards.T, done.T)
         close(batched, returns_loop(episodes[0], GAMMA, episodes[4]).T)
+
+
+# ---- one call of C ---------------------------------------------------------------------------------------------------
+
+@pytest.fixture(params=["numpy", "torch"])
+def alone(request, monkeypatch):
+    """Arrays of a library, of whose plain calls Python has no part: what C leaves to it fails."""
+    from rowscan import _call, _core
+
+    def fail(*arguments):
+        raise AssertionError("C left it to Python")
+    make = np.asarray
+    if request.param == "torch":
+        make = pytest.importorskip("torch").as_tensor
+    _core.set_python(fail)
+    monkeypatch.setattr(_call.Library, "settle", fail)
+    yield make
+    _core.set_python(_call.call)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("number", [0.1, -2, 0, math.nan, math.inf, 1e-300])
+def test_a_number_is_that_coefficient_of_each_element(alone, dtype, number):
+    x, mask = alone(np.arange(12, dtype=dtype).reshape(3, 4) - 5), alone(np.arange(12).reshape(3, 4) % 3 != 1)
+    each = alone(np.full((3, 4), number, dtype))
+    for dim, flags in itertools.product((0, 1), ({}, {"reverse": True}, {"exclusive": True}, {"mask": mask},
+                                                 {"heads": mask}, {"tails": mask, "mask": mask})):
+        y = rowscan.linear_recurrence(x, number, dim, **flags)
+        want = rowscan.linear_recurrence(x, each, dim, **flags)
+        assert type(y) is type(x) and y.dtype == x.dtype
+        np.testing.assert_array_equal(np.asarray(y), np.asarray(want))
+
+
+def test_returns_and_advantages_ask_python_for_nothing(alone, episodes):
+    given = [alone(np.ascontiguousarray(array)) for array in episodes]
+    rewards, values, next_values, terminated, done = given
+    longer = alone(np.concatenate((episodes[1], episodes[1][:1])))
+    got = [rowscan.discounted_returns(rewards, GAMMA, done, 0), rowscan.discounted_returns(rewards, GAMMA, axis=-2),
+           rowscan.discounted_returns(rewards[:, 0], 1, done[:, 0], 0),
+           *rowscan.gae(rewards, values, GAMMA, LAM, next_values, terminated, done, 0),
+           *rowscan.gae(rewards, values, GAMMA, LAM, next_values, terminated, dim=0),
+           *rowscan.gae(rewards, longer, GAMMA, LAM, done=done, dim=-2),
+           *rowscan.gae(rewards, longer, GAMMA, LAM, "next_step", terminated, done, axis=0),
+           *rowscan.gae(rewards[:, 0], longer[:, 0], GAMMA, 1),
+           rowscan.cumulative_sum(rewards, axis=0), rowscan.cumulative_prod(rewards, axis=1)]
+    from rowscan import _call, _core
+    _core.set_python(_call.call)
+    r, v, n, t, d, w = (np.asarray(array, "f8") if array.dtype != bool else array
+                        for array in map(np.asarray, (*given, longer)))
+    none = np.zeros_like(d)
+
+    def advantages(v, n, t, d, lam=LAM):
+        return gae_loop(r, v, n, GAMMA, lam, t, d | t)
+    want = [returns_loop(r, GAMMA, d), returns_loop(r, GAMMA, none), returns_loop(r[:, :1], 1, d[:, :1])[:, 0],
+            *advantages(v, n, t, d), *advantages(v, n, t, none), *advantages(w[:-1], w[1:], d, d),
+            *advantages(w[:-1], w[1:], t, d), *(a[:, 0] for a in advantages(w[:-1], w[1:], none, none, 1)),
+            np.cumsum(r, 0), np.cumprod(r, 1)]
+    for mine, reference in zip(got, want):
+        close(mine, reference)
+
+
+def test_what_c_does_not_take_python_does():
+    """Lists, flags that are numbers, halves, whole numbers, and numbers that the type of the elements lacks."""
+    x = np.arange(6, dtype="f4").reshape(2, 3)
+    flags = np.array([[0, 2, 0], [0, 0, 1]])
+    for done in flags, flags.tolist(), flags != 0, flags.astype("f4"):
+        close(rowscan.discounted_returns(x, 0.5, done, 1), returns_loop(x.T, 0.5, (flags != 0).T).T)
+    assert rowscan.linear_recurrence(x.astype("f2"), 0.999, 1).dtype == np.float16
+    assert rowscan.linear_recurrence(np.arange(4), 3, 0).tolist() == [0, 1, 5, 18]
+    with np.errstate(over="ignore"):
+        assert not np.isfinite(rowscan.linear_recurrence(x, 1e300, 1)[1, 2])
+    with pytest.raises(ValueError, match="gamma|rewards|done"):
+        rowscan.discounted_returns(x, 0.5, np.zeros((5, 5), bool), 1)
+    with pytest.raises(IndexError):
+        rowscan.discounted_returns(x, 0.5, None, 7)
