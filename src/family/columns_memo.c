@@ -91,7 +91,7 @@ bool rs_columns_recall(rs_columns_memo *memo, rs_columns_launch *launch, const r
   launch->rows = rows;
   bool few = rs_columns_of(rows) <= rs_stream_columns(rs_column_shape(columns, RS_TEMPLATE_STREAM_COLUMNS)) ||
              rs_at_once_small(rs_column_shape(columns, RS_TEMPLATE_COLUMNS_AT_ONCE), rows);
-  bool kept = rows->rank <= RS_MEMO_RANK;
+  bool kept = rows->rank <= RS_MEMO_RANK && !rows->further; /* of whose arrays the key has none */
   if (!few || !kept) {
     launch->made_of = rs_columns_best(columns, rows);
     if (!kept || (launch->made_of != RS_TEMPLATE_COLUMNS && launch->made_of != RS_TEMPLATE_RING_COLUMNS &&

@@ -381,7 +381,8 @@ void rs_tune_device(rs_geometry *geometry, const rowscan_spec *spec, int arch, d
   bool slow = peak_gbs > 0 && peak_gbs < FAST_GBS && rs_arch_measured(arch);
   if (geometry->shape[RS_KERNEL_ALIGNED_SLOW].made_of)
     geometry->shape[slow ? RS_KERNEL_ALIGNED : RS_KERNEL_ALIGNED_SLOW] = (rs_shape){0};
-  for (int kernel = 0; kernel < RS_KERNELS && slow && widens(spec) && rs_is_wide(spec); kernel++) {
+  bool starves = slow && widens(spec) && rs_is_wide(spec) && !rs_spec_has_further(spec);
+  for (int kernel = 0; kernel < RS_KERNELS && starves; kernel++) {
     rs_shape *s = &geometry->shape[kernel];
     if (s->made_of == RS_TEMPLATE_ROW_RING && s->words && s->min_blocks == widening_ring.blocks)
       s->shared_bytes = (int)rs_larger(s->shared_bytes, rs_arch_shared_bytes(arch) / 2);

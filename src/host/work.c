@@ -206,7 +206,8 @@ static inline void write_block(const rs_run *s, rs_seat *k, const block *b, rs_w
   }
   rs_grid bytes = {v.lines, v.n * a->bytes, v.line * a->bytes, w.line * a->bytes, 0};
   const void *ahead = read_next(s, k, b, &bytes.mask);
-  bool joins = s->columns && k->tile.unit[p] && v.lines <= RS_PANEL_BYTES / RS_LINE_BYTES;
+  bool joins = p == RS_OUT && s->columns && k->tile.unit[p] && /* of one array, which leaves ends for its next strip */
+               v.lines <= RS_PANEL_BYTES / RS_LINE_BYTES;
   if (v.at && v.line == 1) {
     s->isa->transpose[a->log2](k->turned, w.data, (rs_grid){v.lines, v.n, v.lines, w.line, 0});
     s->isa->spread_at(v.data, k->turned, (rs_grid){v.n, v.lines * a->bytes, 0, v.lines * a->bytes, 0}, v.at, a->bytes);

@@ -837,6 +837,31 @@ START_TEST(columns_with_further_arrays_go_in_words_or_rings) {
 }
 END_TEST
 
+/* Of several inputs or outputs, whose steps say how a ring brings each of them. */
+START_TEST(further_arrays_are_looked_at_each_time) {
+  enum { OUTERS = 200, LENGTH = 128, COLUMNS = 256, APART = 16 };
+  rowscan_spec spec = {.length = LENGTH, .op = ROWSCAN_GAE, .second_type = ROWSCAN_F32};
+  rs_geometry columns = columns_for(&spec);
+  rs_rows rows = dense(OUTERS, LENGTH, COLUMNS);
+  rows.further = true;
+  set_bytes(&rows, &spec);
+  for (int a = RS_ARRAYS; a < RS_ALL_ARRAYS; a++)
+    if (a != RS_SEGMENTS)
+      rows.array[a] = rows.array[RS_IN];
+  memset(&memo, 0, sizeof memo);
+  ck_assert(agrees(&memo, &columns, &rows));
+  ck_assert_int_eq(rs_columns_chosen(&columns, &rows), RS_TEMPLATE_RING_COLUMNS);
+  for (int a = RS_ARRAYS; a < RS_ALL_ARRAYS; a++)
+    if (a != RS_SEGMENTS) {
+      rs_operand was = rows.array[a];
+      rows.array[a].step += APART;
+      rows.array[a].stride[0] += APART * LENGTH;
+      ck_assert(agrees(&memo, &columns, &rows));
+      rows.array[a] = was;
+    }
+}
+END_TEST
+
 /* Few lanes have no column. */
 START_TEST(tiles_with_further_arrays_are_as_wide_as_columns_need) {
   enum { LENGTH = 10000 };
@@ -952,6 +977,7 @@ int main(void) {
   TCase *cases = tcase_create("one thread");
   tcase_set_tags(cases, "alone");
   tcase_add_test(cases, no_rows_are_taken_for_others);
+  tcase_add_test(cases, further_arrays_are_looked_at_each_time);
   tcase_add_test(cases, what_was_asked_before_is_remembered);
   tcase_add_loop_test(cases, what_is_too_long_for_a_stream_is_wide, 0, 2);
   tcase_add_test(cases, where_results_begin_matters);

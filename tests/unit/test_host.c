@@ -485,6 +485,28 @@ START_TEST(second_outputs_at_cuts) {
 }
 END_TEST
 
+/* Two outputs of several strips, whose lines end within a line of the cache: neither has the other's ends. */
+START_TEST(two_outputs_past_the_caches) {
+  uint64_t r = seed + 900;
+  rowscan_spec spec = {
+      .size = sizeof spec, .op = ROWSCAN_WEIGHTED_RECURRENCE, .in_type = ROWSCAN_F64, .second_type = ROWSCAN_F64};
+  ck_assert(!rowscan_spec_complete(&spec));
+  for (int i = 0; i < 24; i++) {
+    const int64_t columns = 97 + 2 * below(&r, 60), shape[] = {columns, i % 3 ? 8 : 40};
+    spec.flags = (unsigned)i % 4;
+    problem p = any_problem(&r, spec, shape, 2, true);
+    field *const fields[] = {&p.in, &p.out, &p.more[0], &p.more[1], &p.second};
+    for (int f = 0; f < 5; f++) {
+      fields[f]->stride[0] = 1;
+      fields[f]->stride[1] = columns;
+    }
+    set_rows(&p, shape, 2);
+    check_problem(&r, &p, true);
+    free_problem(&p);
+  }
+}
+END_TEST
+
 static const rowscan_type plain_types[] = {ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_I32, ROWSCAN_I64, ROWSCAN_F16, ROWSCAN_U8};
 
 /* Every length around the sizes of vectors, groups, panels and tiles, dense, as rows and as columns. */
@@ -1606,6 +1628,7 @@ int main(void) {
   lot_add_loop_test(cases, everything_at_random, 0, ROWSCAN_BOOL);
   lot_add_loop_test(cases, further_arrays, 0, ROWSCAN_BOOL);
   lot_add_loop_test(cases, second_outputs_at_cuts, 0, 1);
+  lot_add_loop_test(cases, two_outputs_past_the_caches, 0, 1);
   lot_add_loop_test(cases, every_length, 0, sizeof plain_types / sizeof *plain_types);
   lot_add_loop_test(cases, columns, 0, sizeof plain_types / sizeof *plain_types);
   lot_add_loop_test(cases, every_offset, 0, 6);
