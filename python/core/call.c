@@ -258,12 +258,12 @@ static bool suits_op(const rp_call *call, const beside_mask *beside) {
 
 /*
  * Coefficients and segments beside a mask. False: Python has to settle them, such as keys, for which there may be no
- * room beside totals.
+ * room beside totals, and an output that may be one of these arrays.
  */
 static bool put_beside(rp_call *call, const beside_mask *beside, rp_further *further) {
   if (beside->coefficient == Py_None && !beside->segment_mode)
     return true;
-  if (beside->segment_mode == ROWSCAN_MASK_KEYS || call->mask_mode == ROWSCAN_MASK_MULTIPLY)
+  if (beside->segment_mode == ROWSCAN_MASK_KEYS || call->mask_mode == ROWSCAN_MASK_MULTIPLY || call->out != Py_None)
     return false;
   *further = (rp_further){.second = Py_None, .segment_mode = beside->segment_mode};
   if (beside->coefficient != Py_None)
@@ -368,7 +368,8 @@ PyObject *rp_cumulative(PyObject *self, PyObject *const *args, Py_ssize_t count)
                   .totals = Py_None,
                   .out = Py_None,
                   .dim = whole ? PyLong_AsLongAndOverflow(args[1], &overflow) : 0,
-                  .op = (rowscan_op)PyLong_AsLong(args[2])};
+                  .op = (rowscan_op)PyLong_AsLong(args[2]),
+                  .autocasts = true};
   if (PyErr_Occurred())
     return NULL;
   return whole && !overflow && take_dtype(&call, args[3]) ? rp_call_quick(&call) : rp_new_ref(Py_NotImplemented);

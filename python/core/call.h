@@ -29,8 +29,8 @@ RP_SCANS(X)
 /* scan(x, dim, op, *, axis, ...): of the operator that op names, with coefficients where it has any. */
 PyObject *rp_scan_by_name(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 
-/* cumulative(x, dim, op, dtype): an inclusive scan by the number of an operator, in which autocast has no say; or
- * NotImplemented. dtype may be None. */
+/* cumulative(x, dim, op, dtype): an inclusive scan by the number of an operator, or NotImplemented. dtype may be None.
+ */
 PyObject *rp_cumulative(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
 /* set_python(function): what serves calls that the quick way does not. */

@@ -233,9 +233,9 @@ static void suppose_out(rp_view *out, const rp_view *x, rowscan_type type) {
   *out = (rp_view){.data = aligned, .type = type, .rank = x->rank, .device = x->device, .shape = x->shape};
 }
 
-/* Types that the library takes beside x's. */
+/* Types that the library takes beside x's. Where uint8 as a factor of bool may decide y's type, Python has its say. */
 static bool takes_further(rowscan_type type, rowscan_type x, bool keys) {
-  return keys ? !rp_is_floating(type) : type == x || type == ROWSCAN_BOOL || type == ROWSCAN_U8;
+  return keys ? !rp_is_floating(type) : type == x || type == ROWSCAN_BOOL || (type == ROWSCAN_U8 && x != ROWSCAN_BOOL);
 }
 
 /* Sees them in x's shape; a second output is no broadcast one. */
@@ -243,10 +243,11 @@ static rp_looked look_at_further(rp_further *further, const rp_call *call, const
   rp_looked looked = RP_SEEN;
   for (int i = 0; i < further->count && looked == RP_SEEN; i++) {
     rp_view *view = &further->more_views[i];
-    bool number = rp_op_has_coefficient(call->op) && rp_is_number(further->arrays[i]);
+    bool segments = further->segment_mode && i == further->count - 1;
+    bool number = !segments && rp_op_has_coefficient(call->op) && rp_is_number(further->arrays[i]);
     looked = number ? look_at_number(view, further->arrays[i], &v->x)
                     : rp_look_beside(view, further->arrays[i], kind, &v->x);
-    bool keys = further->segment_mode == ROWSCAN_MASK_KEYS && i == further->count - 1;
+    bool keys = segments && further->segment_mode == ROWSCAN_MASK_KEYS;
     if (looked == RP_SEEN && (!fit(view, &v->x, call->dim, false) || !takes_further(view->type, v->x.type, keys)))
       looked = RP_DECLINED;
   }

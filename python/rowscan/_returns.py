@@ -124,9 +124,10 @@ def _at_once(library, rewards, values, gamma, lam, next_values, terminated, done
     elif done is None:
         done = terminated
     elif done is not terminated:
-        kinds = type(rewards), library.dtypes[NUMBERS["bool"]]
-        if any((type(flags), getattr(flags, "dtype", None)) != kinds for flags in (terminated, done)):
-            return None
+        like = type(rewards), getattr(rewards, "shape", None), library.device(rewards), library.dtypes[NUMBERS["bool"]]
+        for flags in terminated, done:
+            if type(flags) is not like[0] or (type(flags), flags.shape, library.device(flags), flags.dtype) != like:
+                return None
         done = terminated | done
     return _in_one_pass(library, rewards, values, None if step else next_values, gamma, lam, terminated, done, dim, acc)
 

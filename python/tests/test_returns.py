@@ -548,3 +548,16 @@ def test_what_c_does_not_take_python_does():
         rowscan.discounted_returns(x, 0.5, np.zeros((5, 5), bool), 1)
     with pytest.raises(IndexError):
         rowscan.discounted_returns(x, 0.5, None, 7)
+    two = np.zeros((2, 3), bool), np.zeros((1, 3), bool), np.zeros((3, 3), bool)
+    close(rowscan.gae(x, x, GAMMA, LAM, x, two[0], two[1], 1)[0], rowscan.gae(x, x, GAMMA, LAM, x, *two[:1] * 2, 1)[0])
+    with pytest.raises(ValueError, match="done|terminated"):
+        rowscan.gae(x, x, GAMMA, LAM, x, two[0], two[2], 1)
+    ones = np.ones(3, bool)
+    for mask in {}, {"mask": ones}:  # a factor of another type decides that of the result
+        assert rowscan.linear_recurrence(ones, ones.astype("u1"), 0, **mask).dtype == np.uint64
+
+
+def test_an_output_may_be_a_further_array(torch):
+    x, a, mask = torch.arange(6.), torch.full((6,), 0.5), torch.arange(6) % 2 == 0
+    want = rowscan.linear_recurrence(x, a, 0, mask=mask)
+    assert rowscan.linear_recurrence(x, a, 0, mask=mask, out=a) is a and torch.equal(a, want)

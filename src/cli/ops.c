@@ -76,7 +76,7 @@ int command_ops(int argc, char **argv) {
   if (as_json)
     json_array(&json, NULL);
   else
-    printf("%-18s %6s %6s %7s  %-14s  %-13s  %-7s  %s\n", "operator", "inputs", "params", "outputs", "types",
+    printf("%-19s %6s %6s %7s  %-14s  %-13s  %-7s  %s\n", "operator", "inputs", "params", "outputs", "types",
            "identity", "acc f32", "acc i32");
   for (int op = 0; op < COUNT_OF(identities); op++)
     if (as_json)
