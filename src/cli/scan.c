@@ -299,7 +299,7 @@ static int read_scan_options(scan_job *job, int argc, char **argv) {
        "gae: steps that end an episode (flags); --op-file: the fifth input"},
       {"params", 0, &kind_list, &job->params_text, "gae: gamma and lambda, such as 0.99,0.95; --op-file: its numbers"},
       {"second", 0, &kind_file, &job->second_name,
-       "write the second output: elements (argmax, argmin), returns (gae) or weighted results"},
+       "write the second output: elements (argmax, argmin), returns (gae), weighted"},
       {"type", 0, &kind_type, &job->type, "type of IN: required for bf16, 2 raw bytes in NumPy; else checked"},
       {"dtype", 0, &kind_type, &job->out_type, "type of OUT (IN's type; for integers i64 or u64)"},
       {"acc", 0, &kind_acc, &job->acc, "accumulator (f32; f64 for f64; OUT's type for integers), or fixed point"},
