@@ -124,10 +124,10 @@ def _at_once(library, rewards, values, gamma, lam, next_values, terminated, done
     elif done is None:
         done = terminated
     elif done is not terminated:
-        like = type(rewards), getattr(rewards, "shape", None), library.device(rewards), library.dtypes[NUMBERS["bool"]]
-        for flags in terminated, done:
-            if type(flags) is not like[0] or (type(flags), flags.shape, library.device(flags), flags.dtype) != like:
-                return None
+        if not all(type(flags) is type(rewards) and flags.dtype == library.dtypes[NUMBERS["bool"]] and
+                   flags.shape == rewards.shape and library.device(flags) == library.device(rewards)
+                   for flags in (terminated, done)):
+            return None
         done = terminated | done
     return _in_one_pass(library, rewards, values, None if step else next_values, gamma, lam, terminated, done, dim, acc)
 
@@ -144,7 +144,8 @@ def gae(library, rewards, values, gamma, lam, next_values, terminated, done, dim
     values, following = _values(library, values, next_values, rewards, dim)
     terminated, done = _ends(library, terminated, truncated, done, rewards)
     if library.runs_at_once():
-        told = (library.full(False, NUMBERS["bool"], rewards) if flags is None else flags for flags in (terminated, done))
+        told = (library.full(False, NUMBERS["bool"], rewards) if flags is None else flags
+                for flags in (terminated, done))
         both = _in_one_pass(library, rewards, values, following, gamma, lam, *told, dim, acc)
         if both is not None:
             return both

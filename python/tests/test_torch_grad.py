@@ -123,7 +123,8 @@ ROUNDED = {torch.float16: 2e-3, torch.bfloat16: 2e-2, torch.float32: 1e-6, F64: 
 @pytest.mark.parametrize("dtype", ROUNDED, ids=str)
 @pytest.mark.parametrize("init", [False, True])
 @pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("shape, dim", [((3, 70), 1), ((33, 4), 0), ((2, 9, 5), 1), ((4, 1), 1), ((6,), 0), ((0, 3), 1)])
+@pytest.mark.parametrize("shape, dim", [((3, 70), 1), ((33, 4), 0), ((2, 9, 5), 1), ((4, 1), 1), ((6,), 0),
+                                        ((0, 3), 1)])
 @on_devices
 def test_both_gradients_of_a_recurrence_in_one_scan(device, dtype, init, reverse, shape, dim):
     """They are those that more scans make where these are to be seen: of x bit by bit, of coefficients but for the
@@ -139,7 +140,8 @@ def test_both_gradients_of_a_recurrence_in_one_scan(device, dtype, init, reverse
     several = torch.autograd.grad(y, leaves, g.detach(), create_graph=True)
     assert torch.equal(one[0], several[0])
     for mine, reference in zip(one[1:], several[1:]):
-        assert mine.dtype == reference.dtype and torch.allclose(mine, reference, rtol=ROUNDED[dtype], atol=ROUNDED[dtype])
+        assert mine.dtype == reference.dtype
+        assert torch.allclose(mine, reference, rtol=ROUNDED[dtype], atol=ROUNDED[dtype])
     z = rowscan.cumprod(x, dim, reverse=reverse)
     with _Scans() as scans:
         one = torch.autograd.grad(z, x, g.detach(), retain_graph=True)[0]
