@@ -57,12 +57,13 @@ template <class P, int VECTOR, bool PACKED> struct Beside {
       held.begins = is_true(x.template of<RS_SEGMENTS>().own.at[v]);
     return held;
   }
-  // What the second output has of what the first one shows.
-  template <class X> RS_METHOD static auto second(const X &x, const Values &shown, const Params &params) {
-    Vector<typename FurtherOf<P>::Second, VECTOR> y;
+  // Of a step and its prefixes an output of type T, the SECOND or the first.
+  template <class T, bool SECOND, class X>
+  RS_METHOD static Vector<T, VECTOR> output(const X &x, const Values &shown, const Params &params) {
+    Vector<T, VECTOR> y;
 #pragma unroll
     for (int v = 0; v < VECTOR; v++)
-      y.at[v] = Narrow<typename FurtherOf<P>::Second>::from(held(x, v, false).second(shown.at[v], params));
+      y.at[v] = Narrow<T>::from(held(x, v, false).template shown<SECOND>(shown.at[v], params));
     return y;
   }
   RS_METHOD static Vector<Out, VECTOR> leave(const Values &value) {

@@ -5,6 +5,7 @@
 //   Inputs        Pack<...>: element types of the further inputs
 //   Params        Pack<...>: as many numbers as the operator has parameters
 //   Second        element type of the second output, or Nothing
+//   weighs        whether the first output shows Op::second(), and the second one Op::store()
 //   Segment       element type of the flags or keys beside a mask, or Nothing
 //   told          how these tell where a segment begins
 // Elements go from global memory to shared memory, each array by itself, and there a thread finds all inputs of its
@@ -51,9 +52,12 @@ template <class P, class = void> struct FurtherOf {
   using Second = Nothing;
   using Segment = Nothing;
   static constexpr Told told = NOT_TOLD;
+  static constexpr bool weighs = false;
 };
 template <class P> struct FurtherOf<P, Void<typename P::Further>> : P::Further { static constexpr bool ANY = true; };
 template <class P> constexpr bool HAS_SECOND = !same_type<typename FurtherOf<P>::Second, Nothing>;
+template <class P> constexpr bool WEIGHS = FurtherOf<P>::weighs;
+template <class P> constexpr bool SHOWS_OWN = HAS_SECOND<P> || WEIGHS<P>; // outputs want their elements once more
 template <class P> constexpr bool TOLD = FurtherOf<P>::told != NOT_TOLD;
 
 template <class P, bool ANY = FurtherOf<P>::ANY> struct ParamsOf { using type = Nothing; };
@@ -403,15 +407,18 @@ template <class P> struct Gathered {
     else
       return numbers(params, Loading{*this});
   }
-  // Of a prefix, what the second output has.
+  // Of a prefix, what an output has.
   struct Seconding {
     typename P::Acc prefix;
     template <class... N> RS_METHOD auto operator()(N... all) const {
       return Op::second(prefix, all...);
     }
   };
-  RS_METHOD auto second(typename P::Acc prefix, const Params &params) const {
-    return numbers(params, Seconding{prefix});
+  template <bool SECOND> RS_METHOD auto shown(typename P::Acc prefix, const Params &params) const {
+    if constexpr (SECOND != WEIGHS<P>)
+      return numbers(params, Seconding{prefix});
+    else
+      return Op::store(prefix);
   }
 };
 
@@ -619,16 +626,16 @@ template <class P> struct FurtherArrays<P, true> {
     else
       return inputs.template first<WHICH>();
   }
-  // The second output of N elements, given what the first one shows; as they lie in memory.
-  template <int N>
-  RS_METHOD static Vector<Second, N> second_of(const Held *held, const Acc *prefix, const Params &params) {
-    Vector<Second, N> y;
+  // Of N elements and their prefixes an output of type T, the SECOND or the first; as they lie in memory.
+  template <class T, bool SECOND, int N>
+  RS_METHOD static Vector<T, N> output(const Held *held, const Acc *prefix, const Params &params) {
+    Vector<T, N> y;
 #pragma unroll
     for (int j = 0; j < N; j++)
-      y.at[P::reverse ? N - 1 - j : j] = Narrow<Second>::from(held[j].second(prefix[j], params));
+      y.at[P::reverse ? N - 1 - j : j] = Narrow<T>::from(held[j].template shown<SECOND>(prefix[j], params));
     return y;
   }
   template <class S> RS_METHOD void store(S s, const Held *held, const Acc *prefix, const Params &params) const {
-    second.store(s, second_of<S::N>(held, prefix, params));
+    second.store(s, output<Second, true, S::N>(held, prefix, params));
   }
 };

@@ -87,7 +87,7 @@ struct FurtherTile : WideTile<P, THREADS, 1, STEPS, WIDTH, false, false, Further
       if constexpr (TOLD<P>)
         show_beginnings<P, BATCH>(this->rows, prefix, held);
       Stretch<BATCH, 1, THREADS, 1, P::reverse, false, Index> to{0, left, false, 0, 0};
-      row.store_stretch(to, shown);
+      row.store_first(to, held, shown, all.params);
       if constexpr (HAS_SECOND<P>)
         row.further.store(to, held, shown, all.params);
       i += BATCH;

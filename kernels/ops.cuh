@@ -19,7 +19,8 @@
 // Where leaves_out_zeros<Op>, load(0) is identity(). Where has_segments<Op>, begins(before, element) says whether a
 // segment begins with an element, or with the last of several, given the total of all before it. An operator with a
 // second output has second(t, x, ...), of a prefix and of what load() has of its own element: x, a coefficient, further
-// inputs, parameters, as many as there are, in this order.
+// inputs, parameters, as many as there are, in this order. Where FurtherOf<P>::weighs, the first output has that, and
+// the second one store(t).
 #pragma once
 #include "device.cuh"
 #define RS_EXP_LOG RS_DEVICE
@@ -273,6 +274,24 @@ template <class A, class K> struct WeightedRecurrence : LinearRecurrence<A, K> {
   }
 };
 
+// With one coefficient for all.
+template <class A, class K> struct DecayedSum : LinearRecurrence<A, K> {
+  using Total = typename LinearRecurrence<A, K>::Total;
+  RS_METHOD static Total load(A x, A decay) {
+    return {decay, x};
+  }
+};
+
+// The gradients of a sum under a mask.
+template <class A, class K> struct SumGradient : Sum<A, K> {
+  RS_METHOD static A load(A gradient, A) {
+    return gradient;
+  }
+  RS_METHOD static A second(A t, A, A mask) {
+    return is_true(mask) ? t : 0;
+  }
+};
+
 // Logarithms of sums of exp(x). A block's total is its highest element and the sum of exp(x - highest), which is 1 or
 // more. What is added is cut off where it could only be infinite or NaN (less a subnormal number at most), and of a
 // NaN, which the highest one keeps, nothing is asked.
@@ -314,6 +333,38 @@ template <class A, class K> struct LogSumExp {
   }
   RS_METHOD static Total identity() {
     return neutral();
+  }
+};
+
+// The gradients of logsumexp, from the end of a row on: those of results y, times exp(-y), in such a sum, whose highest
+// -y is the last. An infinite y counts as a very high one, so that what an infinite element is of all results adds up.
+template <class A> constexpr A HIGHEST_FINITE = (A)0x1.fffffep127;
+template <> constexpr f64 HIGHEST_FINITE<f64> = 0x1.fffffffffffffp1023;
+template <class A> constexpr A MOST_LESS = RS_MOST_f32;
+template <> constexpr f64 MOST_LESS<f64> = RS_MOST_f64;
+template <class A, class K> struct LogSumExpGradient : LogSumExp<A, K> {
+  using Base = LogSumExp<A, K>;
+  using Total = typename Base::Total;
+  static constexpr bool commutative = true;
+  RS_METHOD static Total load(A gradient, A, A y) {
+    A highest = -y < -HIGHEST_FINITE<A> ? -HIGHEST_FINITE<A> : -y;
+    return {highest, y == y ? gradient : y};
+  }
+  RS_METHOD static Total begin(A y) {
+    return {-HIGHEST_FINITE<A>, y};
+  }
+  RS_METHOD static A store(Total t) {
+    return t.sum;
+  }
+  RS_METHOD static A second(Total t, A, A x, A y) {
+    A d = y - x;
+    return t.sum * (d > 0 ? d <= MOST_LESS<A> ? exp_of_less(d) : 0 : x < -HIGHEST_FINITE<A> ? 0 : 1);
+  }
+  RS_METHOD static Total neutral() {
+    return {Base::neutral().highest, -(A)0};
+  }
+  RS_METHOD static Total identity() {
+    return {Base::neutral().highest, 0};
   }
 };
 
@@ -648,6 +699,22 @@ template <class O, bool LAST, bool SHOW> struct ByFlags : Segments<O, Flagged<O>
     if constexpr (LAST || SHOW)
       before &= ~(right.state >> 1 & MARKED); // the last element is no longer
     return Base::joined(left, right, begins, before | right.state | (LAST ? begins : 0));
+  }
+};
+
+// The gradients of a maximum or minimum, from the end of a row on: an element has the sum of those of the results that
+// it is, which begins anew with the next element that is one.
+template <class A, class K> struct ExtremumGradient : ByFlags<Sum<A, K>, true, false> {
+  using Base = ByFlags<Sum<A, K>, true, false>;
+  using Total = typename Base::Total;
+  RS_METHOD static bool is_one(A x, A y) {
+    return x == y || (x != x && y != y);
+  }
+  RS_METHOD static Total load(A gradient, A x, A y) {
+    return Base::told(gradient, (u32)is_one(x, y));
+  }
+  RS_METHOD static A second(Total t, A, A x, A y) {
+    return is_one(x, y) ? Base::store(t) : 0;
   }
 };
 

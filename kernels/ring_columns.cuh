@@ -367,14 +367,15 @@ template <class P, int STEPS, int STAGES> struct ColumnRing {
     for (int j = 0; j < STEPS; j++)
       at[j * out.next()] = R::leave(x[j]);
   }
-  template <class From>
-  RS_METHOD void write_second(const Column &own, int tile, const From &from, u32 begins, const Acc *shown,
-                              const typename R::Params &params) const {
-    SheetOf<Second> sheet = this->template sheet<Second>(RS_SECOND);
-    Second *at = results_copy(sheet, tile) + sheet.column_at(own.outer, own.column, tile);
+  // The SECOND output or the first, of what is held of its elements.
+  template <bool SECOND, class T, class From>
+  RS_METHOD void write_own(const SheetOf<T> &sheet, const Column &own, int tile, const From &from, u32 begins,
+                           const Acc *shown, const typename R::Params &params) const {
+    T *at = results_copy(sheet, tile) + sheet.column_at(own.outer, own.column, tile);
 #pragma unroll
     for (int j = 0; j < STEPS; j++)
-      at[j * sheet.next()] = Narrow<Second>::from(held(from.get(j), begins >> j & 1).second(shown[j], params));
+      at[j * sheet.next()] =
+          Narrow<T>::from(held(from.get(j), begins >> j & 1).template shown<SECOND>(shown[j], params));
   }
   // The prefixes before the elements of a tile, and after the last one.
   template <class C>
@@ -412,7 +413,7 @@ template <class P, int STEPS, int STAGES> struct ColumnRing {
           auto element = from.get(j);
           x[j] = (Part)enter(element, beginning.with(element, j, t == 0 && j == 0), params);
         }
-      if (!HAS_SECOND<P>)
+      if (!SHOWS_OWN<P>)
         shared.read.signal_behind(stage_of(t));
       if (t >= BUFFERS)
         shared.taken.wait_for_last(buffer_of(t));
@@ -425,11 +426,14 @@ template <class P, int STEPS, int STAGES> struct ColumnRing {
 #pragma unroll
           for (int j = 0; j < STEPS; j++)
             prefix[j] = beginning.bits >> j & 1 ? Op::identity() : prefix[j];
-        write(own, t, shown);
+        if constexpr (WEIGHS<P>)
+          write_own<false>(out, own, t, from, beginning.bits, shown, params);
+        else
+          write(own, t, shown);
         if constexpr (HAS_SECOND<P>)
-          write_second(own, t, from, beginning.bits, shown, params);
+          write_own<true>(sheet<Second>(RS_SECOND), own, t, from, beginning.bits, shown, params);
       }
-      if (HAS_SECOND<P>) // which has read the elements once more
+      if (SHOWS_OWN<P>) // which has read the elements once more
         shared.read.signal_behind(stage_of(t));
       shared.written.signal_behind(buffer_of(t));
     }

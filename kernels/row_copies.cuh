@@ -283,18 +283,23 @@ template <class P, class S, bool WORDS, bool BY_WARPS> struct RowOutputs {
     if (alike(!part.count))
       return;
     bulk_wait<PENDING * COUNT>();
+    auto write = [&](int u, Index i, const Acc *value) {
+      if constexpr (WEIGHS<P>)
+        part.write(i, row.further.template output<Out, false, S::VECTOR>(tile.held[u].at, value, tile.params));
+      else
+        part.write(i, narrow_units<P, S::VECTOR>(value));
+    };
     if constexpr (HAS_SECOND<P>) {
       Part<Second> other(first, row.further.second.at, memory + Part<Out>::BYTES);
       tile.down(row, first, carry, end, [&](int u, Index i, const Acc *value) {
-        part.write(i, narrow_units<P, S::VECTOR>(value));
-        other.write(i, row.further.template second_of<S::VECTOR>(tile.held[u].at, value, tile.params));
+        write(u, i, value);
+        other.write(i, row.further.template output<Second, true, S::VECTOR>(tile.held[u].at, value, tile.params));
       });
       bulk_fence();
       part.send();
       other.send();
     } else {
-      tile.down(row, first, carry, end,
-                [&](int, Index i, const Acc *value) { part.write(i, narrow_units<P, S::VECTOR>(value)); });
+      tile.down(row, first, carry, end, write);
       bulk_fence();
       part.send();
     }

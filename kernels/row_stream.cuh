@@ -20,7 +20,7 @@ template <class P, class S, int REDUCERS, int STAGES, bool WORDS> struct Stream 
   using Outputs = RowOutputs<P, S, WORDS, true>;
   using Shifts = typename Inputs::Shifts;
   static constexpr int TILE = S::ELEMENTS, WARP = TILE / S::WARPS;
-  static constexpr bool STRAIGHT = WORDS && !HAS_SECOND<P>; // results
+  static constexpr bool STRAIGHT = WORDS && !SHOWS_OWN<P>; // results
   // A slot holds what is known of a tile; it outlives the tile's stage.
   static constexpr int SLOTS = 2 * STAGES;
   static constexpr u32 NONE = ~0u;

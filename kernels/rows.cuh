@@ -502,6 +502,14 @@ template <class P> struct Row : Ends<P> {
   template <class S> RS_METHOD void store_stretch(S stretch, const Acc *value) const {
     Place<Out>{out, step[RS_OUT]}.store(stretch, narrow<S::N>(value));
   }
+  // The first output, which may show what is held of its elements.
+  template <class S, class H, class N>
+  RS_METHOD void store_first(S stretch, const H *held, const Acc *value, const N &params) const {
+    if constexpr (WEIGHS<P>)
+      Place<Out>{out, step[RS_OUT]}.store(stretch, further.template output<Out, false, S::N>(held, value, params));
+    else
+      store_stretch(stretch, value);
+  }
   RS_METHOD void store_one(Index i, Acc value) const {
     store_element(out + i * step[RS_OUT], leave(value));
   }

@@ -191,8 +191,8 @@ template <class P, class S, bool VECTORED, int THREADS = 32 * S::WARPS, bool FET
   // lanes of the warp come here.
   RS_METHOD void store_all(const R &row, int u, Index i, const Acc *value, bool wanted = true) const {
     Reach to = reach(row, u, i, wanted);
-    if constexpr (FETCHES)
-      row.store_stretch(to, value);
+    if constexpr (FETCHES || WEIGHS<P>)
+      row.store_first(to, held[u].elements().at, value, params);
     else if (wanted)
       store(row, i, value);
     if constexpr (HAS_SECOND<P>)

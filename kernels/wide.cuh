@@ -83,11 +83,14 @@ struct WordsTile
         shown =
             Each::each([&](int v) { return Each::held(x, v, first).begins ? Op::identity() : Each::one(shown, v); });
       }
-      store_vector<Out, VECTOR>(at, Each::leave(shown));
+      if constexpr (WEIGHS<P>)
+        store_vector<Out, VECTOR>(at, Each::template output<Out, false>(copies.get(step), shown, params));
+      else
+        store_vector<Out, VECTOR>(at, Each::leave(shown));
       if constexpr (HAS_SECOND<P>) {
         using Second = typename FurtherOf<P>::Second;
         Second *second = tile.template own<Second>(RS_SECOND) + step * tile.step(RS_SECOND);
-        store_vector<Second, VECTOR>(second, Each::second(copies.get(step), shown, params));
+        store_vector<Second, VECTOR>(second, Each::template output<Second, true>(copies.get(step), shown, params));
       }
     }
   };

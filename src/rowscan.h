@@ -179,14 +179,44 @@ typedef enum rowscan_op {
    *   second    returns, y + value
    * A terminal step that ends an episode needs both flags. See rowscan_problem.more for the rules of further arrays. */
   ROWSCAN_GAE = 12,
-  /* A linear recurrence of floats, and its results times weights. So the backward pass of a recurrence is one scan: see
-   * docs/operators.md, "Gradients of a recurrence".
+  /* A linear recurrence of floats, times weights. So the backward pass of a recurrence is one scan: see
+   * docs/operators.md, "Gradients".
    *   input     x
    *   more[0]   coefficients c
    *   more[1]   weights w
-   *   output    y = c * y + x, from 0 or init, as ROWSCAN_LINEAR_RECURRENCE has it
-   *   second    what the output has, before it is rounded, times w */
+   *   output    y * w, where y = c * y + x, from 0 or init, as ROWSCAN_LINEAR_RECURRENCE has it
+   *   second    y */
   ROWSCAN_WEIGHTED_RECURRENCE = 13,
+  /* A linear recurrence of floats with one coefficient, such as discounted returns: y = c * y + x, with the bits that
+   * ROWSCAN_LINEAR_RECURRENCE has with an array of that coefficient.
+   *   params    c */
+  ROWSCAN_DECAYED_SUM = 14,
+  /* Gradients of scans of floats. Set ROWSCAN_REVERSE if the scan had it not. Let g be the gradients of its results y;
+   * each of these operators makes those of its elements x in one pass. docs/operators.md, "Gradients", has examples.
+   *
+   * Of ROWSCAN_SUM under a mask that selects. With the flags of the scan but ROWSCAN_REVERSE.
+   *   input     g
+   *   more[0]   the mask
+   *   output    s where the mask is true, else 0; s = s + g, from 0 or init
+   *   second    s */
+  ROWSCAN_SUM_GRADIENT = 15,
+  /* Of ROWSCAN_MAX and ROWSCAN_MIN, inclusive ones, without a mask. An element has the gradients of all results that it
+   * is; of equal ones the last has them.
+   *   input     g
+   *   more[0]   x
+   *   more[1]   y, of x's type
+   *   output    s where x is y or both are NaN, else 0; s = s + g, from g behind such an element
+   *   second    s */
+  ROWSCAN_EXTREMUM_GRADIENT = 16,
+  /* Of ROWSCAN_LOGSUMEXP, an inclusive one, without a mask: that of x[t] is the sum of all g[u] * exp(x[t] - y[u]),
+   * u from t on. Elements of -inf have 0.
+   *   input     g
+   *   more[0]   x
+   *   more[1]   y
+   *   output    s * exp(x - y); s = s * exp(y - y of the step before) + g, from 0
+   *   second    s
+   * An initial value is as the gradient of a result of +inf. */
+  ROWSCAN_LOGSUMEXP_GRADIENT = 17,
   ROWSCAN_FIRST_CREATED = 1024 /* rowscan_op_create returns this number and those above it */
 } rowscan_op;
 
@@ -240,8 +270,10 @@ typedef enum rowscan_type {
  *     begins with the row's first element.
  *   - The row's total is that of its last segment. Indices (ARGMAX, ARGMIN) count from the start of the row.
  *   - A coefficient at a segment's beginning is not read.
- *   - A total with its flag or key is limited to 16 bytes. UNSUPPORTED are, for example, LOGSUMEXP and EXTENDED_PROD in
- *     f64, ARGMAX and ARGMIN by keys, and keys of 64 bits with accumulators of 64 bits.
+ *   - A total with its flag or key is limited to 16 bytes. UNSUPPORTED are, for example, LOGSUMEXP, EXTENDED_PROD and
+ *     LOGSUMEXP_GRADIENT in f64, ARGMAX and ARGMIN by keys, and keys of 64 bits with accumulators of 64 bits.
+ *     WEIGHTED_RECURRENCE and DECAYED_SUM in f64 accept `segments` only, without a mask too. EXTREMUM_GRADIENT rejects
+ *     segments.
  * If there is also a mask or a coefficient, pass the flags or keys as `segments` with `segment_mode`.
  */
 typedef enum rowscan_mask_mode {
@@ -652,8 +684,8 @@ typedef struct rowscan_spec {
  *   - Floating output: f32 if the input is f16, bf16, f32, bool or an integer of 8 or 16 bits; f64 if input or output
  *     is f64, or the input is an integer of 32 or 64 bits (in f64 every element but those of i64 and u64 is exact). f64
  *     may be requested instead of f32, and ROWSCAN_FIXED(k) for sums of floating elements.
- *   - LINEAR_RECURRENCE and GAE with floating output: f64. f32 may be requested where it is the default of other
- *     operators.
+ *   - LINEAR_RECURRENCE, GAE, WEIGHTED_RECURRENCE and DECAYED_SUM with floating output: f64. f32 may be requested where
+ *     it is the default of other operators.
  *   - Integer output: the output type; sums and products wrap.
  *   - ARGMAX and ARGMIN: the output type, i64 or i32.
  * The output:
@@ -661,7 +693,9 @@ typedef struct rowscan_spec {
  *   - Only MAX, MIN, AND, OR and XOR of bool may write bool. The integer outputs of these five operators must be able
  *     to hold every value of the input type.
  *   - ARGMAX and ARGMIN write i64 or i32.
- * The input: LOGSUMEXP, EXTENDED_PROD and GAE require floats; AND, OR and XOR integers or bool.
+ * The input: LOGSUMEXP, EXTENDED_PROD and all operators from GAE to LOGSUMEXP_GRADIENT require floats; AND, OR and XOR
+ * integers or bool. EXTREMUM_GRADIENT and LOGSUMEXP_GRADIENT reject ROWSCAN_MASK_SELECT and ROWSCAN_OMIT_NAN
+ * (UNSUPPORTED).
  *
  * Errors: BAD_ARGUMENT, UNSUPPORTED.
  */
@@ -760,7 +794,7 @@ typedef struct rowscan_args {
   const int64_t *more_strides[4]; /* each [row_rank + 1]; all strides 0: one number for all elements */
   const int64_t *second_strides;  /* [row_rank + 1] */
   const int64_t *segment_strides; /* [row_rank + 1] */
-  double params[4];               /* numbers of the operator, such as GAE's gamma and lambda */
+  double params[4];               /* numbers of the operator, such as GAE's gamma and lambda, or DECAYED_SUM's c */
 } rowscan_args;
 
 /* A rowscan_args with `.size` set, valid as ROWSCAN_OPTIONS is. */
@@ -946,11 +980,13 @@ typedef struct rowscan_problem {
    * slower for the same bytes. rowscan_carry, and forcing ROWSCAN_REGIME_COLUMN, are UNSUPPORTED. */
   rowscan_input more[4];
   rowscan_output second;  /* second output, of `shape` with ROWSCAN_INCLUDE_INITIAL too. ARGMAX, ARGMIN: the elements at
-                             the indices; GAE: returns. Default: not written */
+                             the indices; GAE: returns; WEIGHTED_RECURRENCE and gradients: the sums before the weights.
+                             Default: not written */
   rowscan_input segments; /* flags or keys, of `shape`; required if segment_mode is set */
   rowscan_mask_mode segment_mode; /* HEADS, TAILS or KEYS: segments, also beside a mask or coefficients. Without these
                                      it is the same as mask_mode; default: none */
-  double params[4];               /* numbers of the operator: gamma and lambda of GAE, params= of your own operators */
+  double params[4];               /* numbers of the operator: gamma and lambda of GAE, c of DECAYED_SUM, params= of your
+                                     own operators */
 } rowscan_problem;
 
 /* A rowscan_problem with `.size` set, valid as ROWSCAN_OPTIONS is. */

@@ -39,7 +39,7 @@ bool rp_op_has_coefficient(rowscan_op op) {
 }
 
 int rp_op_more(rowscan_op op) {
-  if (op != ROWSCAN_GAE && op != ROWSCAN_WEIGHTED_RECURRENCE && op < ROWSCAN_FIRST_CREATED) /* as in most calls */
+  if (op < ROWSCAN_GAE) /* as in most calls */
     return 0;
   rowscan_spec spec = spec_of(op);
   int count = 0;
@@ -53,7 +53,9 @@ static signed char params_of[MOST_CREATED];
 
 int rp_op_params(rowscan_op op) {
   unsigned number = (unsigned)op - ROWSCAN_FIRST_CREATED;
-  return op == ROWSCAN_GAE ? 2 : op >= ROWSCAN_FIRST_CREATED && number < MOST_CREATED ? params_of[number] : 0;
+  if (op < ROWSCAN_FIRST_CREATED)
+    return op == ROWSCAN_GAE ? 2 : op == ROWSCAN_DECAYED_SUM;
+  return number < MOST_CREATED ? params_of[number] : 0;
 }
 
 void rp_op_tell_params(rowscan_op op, int count) {
@@ -197,20 +199,31 @@ static rp_looked look_beside(rp_view *view, PyObject *array, const rp_kind *kind
 }
 
 /*
- * A number as a coefficient, which the view holds: beside elements of f32 or f64 in the host's memory. Halves, of which
- * rounded coefficients would make another recurrence, whole numbers and GPUs are left to Python.
+ * A number as a coefficient, rounded as an array of x's type would have it: beside elements of f32 or f64. Halves, of
+ * which rounded coefficients would make another recurrence, and whole numbers are left to Python.
  */
-static rp_looked look_at_number(rp_view *view, PyObject *number, const rp_view *x) {
-  if (x->device != RP_HOST || (x->type != ROWSCAN_F32 && x->type != ROWSCAN_F64))
-    return RP_DECLINED;
-  double value = PyFloat_AsDouble(number);
+static bool coefficient_of(double *value, PyObject *number, const rp_view *x) {
+  if (x->type != ROWSCAN_F32 && x->type != ROWSCAN_F64)
+    return false;
+  *value = PyFloat_AsDouble(number);
   if (PyErr_Occurred()) { /* too large */
     PyErr_Clear();
-    return RP_DECLINED;
+    return false;
   }
-  float single = (float)value;
-  if (x->type == ROWSCAN_F32 && isinf(single) && !isinf(value)) /* torch refuses it, NumPy warns */
+  float single = (float)*value;
+  if (x->type == ROWSCAN_F64)
+    return true;
+  bool fits = !isinf(single) || isinf(*value); /* torch refuses what is too large, NumPy warns */
+  *value = (double)single;
+  return fits;
+}
+
+/* In the host's memory the view holds it. */
+static rp_looked look_at_number(rp_view *view, PyObject *number, const rp_view *x) {
+  double value;
+  if (x->device != RP_HOST || !coefficient_of(&value, number, x))
     return RP_DECLINED;
+  float single = (float)value;
   memcpy(&view->number, x->type == ROWSCAN_F32 ? (void *)&single : (void *)&value, rowscan_type_bytes(x->type));
   view->data = &view->number;
   view->type = x->type;
@@ -221,10 +234,24 @@ static rp_looked look_at_number(rp_view *view, PyObject *number, const rp_view *
   return RP_SEEN;
 }
 
-/* A mask, or what lies in its place. */
-static rp_looked look_at_mask(rp_view *view, const rp_call *call, const rp_kind *kind, const rp_view *x) {
-  bool number = call->mask_mode == ROWSCAN_MASK_COEFFICIENT && rp_is_number(call->mask);
-  return number ? look_at_number(view, call->mask, x) : look_beside(view, call->mask, kind, x);
+/* A mask, or what lies in its place. A number there alone is a parameter of the run. */
+static rp_looked look_at_mask(rp_view *view, rp_call *call, rp_further *decay, const rp_kind *kind, const rp_view *x) {
+  if (call->mask_mode != ROWSCAN_MASK_COEFFICIENT || !rp_is_number(call->mask))
+    return look_beside(view, call->mask, kind, x);
+  if (call->op != ROWSCAN_LINEAR_RECURRENCE || call->further)
+    return look_at_number(view, call->mask, x);
+  view->type = ROWSCAN_TYPE_DEFAULT;
+  decay->second = Py_None;
+  decay->count = 0;
+  decay->segment_mode = ROWSCAN_MASK_NONE;
+  decay->second_type = ROWSCAN_TYPE_DEFAULT;
+  memset(decay->params, 0, sizeof decay->params);
+  if (!coefficient_of(&decay->params[0], call->mask, x))
+    return RP_DECLINED;
+  call->further = decay;
+  call->op = ROWSCAN_DECAYED_SUM;
+  call->mask_mode = ROWSCAN_MASK_NONE;
+  return RP_SEEN;
 }
 
 /* A stand-in for the output of what is not run: in C order, in memory that begins as an allocation does. */
@@ -263,10 +290,11 @@ static rp_looked look_at_further(rp_further *further, const rp_call *call, const
   return looked == RP_SEEN && (second->read_only || !rp_view_same_shape(second, &v->x)) ? RP_DECLINED : looked;
 }
 
-/* Looks at all arrays but an output that is still to be made, and settles its type in `call`. */
-static rp_looked look_at_all(rp_views *v, rp_call *call, const rp_kind *kind) {
+/* Looks at all arrays but an output that is still to be made, and settles its type in `call`, whose further arrays may
+ * become `decay`. */
+static rp_looked look_at_all(rp_views *v, rp_call *call, rp_further *decay, const rp_kind *kind) {
   rp_looked looked = rp_look(&v->x, kind, call->x);
-  if (looked != RP_SEEN || (looked = look_at_mask(&v->mask, call, kind, &v->x)) != RP_SEEN ||
+  if (looked != RP_SEEN || (looked = look_at_mask(&v->mask, call, decay, kind, &v->x)) != RP_SEEN ||
       (looked = look_beside(&v->init, call->init, kind, &v->x)) != RP_SEEN ||
       (looked = look_beside(&v->totals, call->totals, kind, &v->x)) != RP_SEEN ||
       (looked = look_beside(&v->out, call->out, kind, &v->x)) != RP_SEEN)
@@ -274,6 +302,7 @@ static rp_looked look_at_all(rp_views *v, rp_call *call, const rp_kind *kind) {
   if (!v->x.rank && !kind->torch) /* torch's results have no dimension then either, others' have one */
     return RP_DECLINED;
   call->in_type = v->x.type;
+  call->mask_type = v->mask.type;
   int autocast = call->autocasts && kind->torch ? rp_torch_autocasts(call, &v->x) : 0;
   if (autocast < 0)
     return RP_FAILED;
@@ -296,7 +325,8 @@ static PyObject *spec_text(const rowscan_spec *spec) {
 
 PyObject *rp_scan(rp_call *call, const rp_kind *kind) {
   rp_views v;
-  rp_looked looked = look_at_all(&v, call, kind);
+  rp_further decay;
+  rp_looked looked = look_at_all(&v, call, &decay, kind);
   if (looked == RP_DECLINED)
     Py_RETURN_NOTIMPLEMENTED;
   if (looked == RP_FAILED)

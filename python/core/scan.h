@@ -25,7 +25,7 @@ typedef struct rp_call {
   long dim;
   rowscan_op op;
   unsigned flags;
-  rowscan_type in_type;            /* of x, as it was seen */
+  rowscan_type in_type, mask_type; /* of x and of a mask, as they were seen */
   rowscan_type out_type, acc_type; /* ROWSCAN_TYPE_DEFAULT: the library's convention */
   rowscan_mask_mode mask_mode;     /* of a mask, if there is one, which may also have coefficients, flags or keys;
                                       ROWSCAN_MASK_NONE: one that selects, and is not floating */

@@ -1,5 +1,5 @@
 /*
- * torch.c - what torch must see for itself, and the node that records a sum
+ * torch.c - what torch must see for itself, and the node that records a scan
  * SPDX-License-Identifier: MIT
  *
  * The node is an autograd.Function whose forward is gradient.c's, and whose context's apply() goes backward there.
@@ -18,10 +18,11 @@ static struct {
   PyObject *written;      /* (tensors): counts a version up */
   PyObject *forward_ad;   /* torch.autograd.forward_ad */
   PyObject *node;         /* (what is kept): apply() of a new class of nodes, of torch._C._FunctionBase */
-  PyObject *backward;     /* (what is kept, mask, gradient): what gradient.c leaves to Python */
+  PyObject *backward;     /* (what is kept, what is saved or None, a number as coefficient or None, which inputs want
+                             gradients, gradient): what gradient.c leaves to Python */
 } torch;
 
-static PyObject *s_requires_grad, *s_level;
+static PyObject *s_requires_grad, *s_level, *s_shape;
 
 /* ---- guards ------------------------------------------------------------------------------------------------------ */
 
@@ -56,14 +57,43 @@ static rp_guard guard_thread(void) {
   return PyErr_Occurred() ? RP_GUARD_FAILED : number >= 0 ? RP_GUARD_OTHER : RP_GUARD_PLAIN;
 }
 
+/* Whether two tensors have one shape: 1 or 0; -1 with an exception. */
+static int have_one_shape(PyObject *a, PyObject *b) {
+  PyObject *of_a = PyObject_GetAttr(a, s_shape), *of_b = of_a ? PyObject_GetAttr(b, s_shape) : NULL;
+  int is = of_b ? PyObject_RichCompareBool(of_a, of_b, Py_EQ) : -1;
+  Py_XDECREF(of_a);
+  Py_XDECREF(of_b);
+  return is;
+}
+
+/* Whether the node has a gradient for what is asked for: 1 or 0; -1 with an exception. of_others: that of the mask is
+ * wanted, or of what lies in its place. */
+static int is_recorded(const rp_call *call, bool of_others) {
+  bool plain = !call->further && call->out == Py_None && call->init == Py_None && call->totals == Py_None &&
+               !call->acc_type && !(call->flags & ROWSCAN_OMIT_NAN);
+  switch ((int)call->op) {
+  case ROWSCAN_SUM:
+    return plain && !of_others;
+  case ROWSCAN_PROD:
+  case ROWSCAN_MAX:
+  case ROWSCAN_MIN:
+  case ROWSCAN_LOGSUMEXP:
+    return plain && !of_others && !call->out_type && call->mask == Py_None;
+  case ROWSCAN_LINEAR_RECURRENCE:
+    if (!plain || call->out_type || call->mask_mode != ROWSCAN_MASK_COEFFICIENT)
+      return 0;
+    return rp_is_number(call->mask) ? 1 : have_one_shape(call->x, call->mask);
+  default:
+    return 0;
+  }
+}
+
 static rp_guard guard_gradient(const rp_call *call, bool of_others) {
   int is = rp_truth(PyObject_CallNoArgs(torch.grad_enabled));
   if (is <= 0)
     return is < 0 ? RP_GUARD_FAILED : RP_GUARD_PLAIN;
-  if (of_others || call->op != ROWSCAN_SUM || call->further || call->out != Py_None || call->init != Py_None ||
-      call->totals != Py_None || call->acc_type || call->flags & ROWSCAN_OMIT_NAN)
-    return RP_GUARD_OTHER;
-  return RP_GUARD_GRADIENT;
+  is = is_recorded(call, of_others);
+  return is < 0 ? RP_GUARD_FAILED : is ? RP_GUARD_GRADIENT : RP_GUARD_OTHER;
 }
 
 rp_guard rp_torch_guard(const rp_call *call, const rp_kind *kind) {
@@ -109,7 +139,8 @@ static PyObject *apply_of(const rp_call *call, int mask_mode) {
   static PyObject *classes; /* by what they keep */
   if (!classes && !(classes = PyDict_New()))
     return NULL;
-  PyObject *kept = Py_BuildValue("(lIii)", call->dim, call->flags, (int)call->in_type, mask_mode);
+  PyObject *kept = Py_BuildValue("(lIiiii)", call->dim, call->flags, (int)call->in_type, mask_mode,
+                                 mask_mode ? (int)call->mask_type : 0, (int)call->op);
   PyObject *apply = kept ? PyDict_GetItemWithError(classes, kept) : NULL;
   if (apply) {
     Py_INCREF(apply);
@@ -125,9 +156,10 @@ static PyObject *apply_of(const rp_call *call, int mask_mode) {
 }
 
 PyObject *rp_torch_record(const rp_call *call, PyObject *y) {
-  PyObject *mask = call->mask == Py_None ? NULL : call->mask;
+  bool number = call->op == ROWSCAN_DECAYED_SUM;
+  PyObject *mask = call->mask == Py_None || number ? NULL : call->mask;
   PyObject *apply = apply_of(call, mask ? (int)call->mask_mode : ROWSCAN_MASK_NONE);
-  PyObject *held = apply ? PyTuple_Pack(1, y) : NULL; /* y by itself would be an input of the node */
+  PyObject *held = !apply ? NULL : PyTuple_Pack(2, y, number ? call->mask : Py_None); /* y would be an input itself */
   PyObject *recorded = held ? PyObject_CallFunctionObjArgs(apply, call->x, held, mask, NULL) : NULL;
   Py_XDECREF(apply);
   Py_XDECREF(held);
@@ -135,8 +167,8 @@ PyObject *rp_torch_record(const rp_call *call, PyObject *y) {
   return recorded;
 }
 
-PyObject *rp_torch_leave(PyObject *kept, PyObject *mask, PyObject *gradient) {
-  return PyObject_CallFunctionObjArgs(torch.backward, kept, mask, gradient, NULL);
+PyObject *rp_torch_leave(PyObject *kept, PyObject *saved, PyObject *number, PyObject *wanted, PyObject *gradient) {
+  return PyObject_CallFunctionObjArgs(torch.backward, kept, saved, number, wanted, gradient, NULL);
 }
 
 /* ---- what Python tells ------------------------------------------------------------------------------------------- */
@@ -160,6 +192,7 @@ PyObject *rp_set_torch(PyObject *self, PyObject *dict) {
   }
   s_requires_grad = PyUnicode_InternFromString("requires_grad");
   s_level = PyUnicode_InternFromString("_current_level");
+  s_shape = PyUnicode_InternFromString("shape");
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     PyObject *value = PyDict_GetItemString(dict, table[i].name);
     if (!value) {

@@ -1,5 +1,5 @@
 /*
- * torch.h - what torch must see for itself, and the node that records a sum
+ * torch.h - what torch must see for itself, and the node that records a scan
  * SPDX-License-Identifier: MIT
  */
 #ifndef RP_TORCH_H
@@ -10,7 +10,7 @@
 typedef enum rp_guard {
   RP_GUARD_FAILED = -1, /* an exception is set */
   RP_GUARD_PLAIN,       /* nothing but the numbers matters */
-  RP_GUARD_GRADIENT,    /* the gradient of x is wanted, and of nothing else */
+  RP_GUARD_GRADIENT,    /* gradients are wanted that the node has */
   RP_GUARD_OTHER        /* a mode, a transform, a wrapper, or another gradient has a say */
 } rp_guard;
 
@@ -31,7 +31,7 @@ bool rp_torch_written(PyObject *array);
 /* set_torch(dict of what torch has: see torch.c) */
 PyObject *rp_set_torch(PyObject *self, PyObject *dict);
 
-/* What Python makes of a gradient that no quick scan gives; `kept` is the node's, of rp_torch_record. */
-PyObject *rp_torch_leave(PyObject *kept, PyObject *mask, PyObject *gradient);
+/* All gradients of a node, as Python makes them where no quick scan does; `kept` is the node's, of rp_torch_record. */
+PyObject *rp_torch_leave(PyObject *kept, PyObject *saved, PyObject *number, PyObject *wanted, PyObject *gradient);
 
 #endif

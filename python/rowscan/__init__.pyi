@@ -54,7 +54,8 @@ _Values: TypeAlias = _WithDLPack | _OnCuda | float | Sequence[float]  # a bool i
 _Dim: TypeAlias = SupportsIndex | None
 _OwnOp = NewType("_OwnOp", str)  # of an operator that create_op() made
 _Op: TypeAlias = Literal["sum", "prod", "max", "min", "and", "or", "xor", "linear_recurrence", "logsumexp",
-                         "extended_prod", "argmax", "argmin", "gae", "weighted_recurrence"] | _OwnOp
+                         "extended_prod", "argmax", "argmin", "gae", "weighted_recurrence", "decayed_sum",
+                         "sum_gradient", "extremum_gradient", "logsumexp_gradient"] | _OwnOp
 _Mode: TypeAlias = Literal["select", "multiply"]
 _Ties: TypeAlias = Literal["last", "first"]
 _More: TypeAlias = Sequence[_Values]

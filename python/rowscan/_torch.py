@@ -17,7 +17,7 @@ from . import _core, _torch_operators as operators
 from ._after import after_import
 from ._call import Library, serve
 from ._torch_operators import DTYPES, TYPES, X
-from ._types import DEFAULT, EXCLUSIVE, FUNCTIONS, NUMBERS, PROD, REVERSE, SEGMENTS, SUM, accumulator
+from ._types import COEFFICIENT, DECAYED, DEFAULT, FUNCTIONS, NUMBERS, PROD, RECURRENCE, SUM, accumulator
 
 # What may look through the dispatcher: modes (FakeTensorMode, make_fx, ...), also those before autograd, transforms of
 # torch.func, a trace (torch.jit.trace, ONNX's exporter, TensorBoard's graphs), a profiler. Each does where all its
@@ -184,16 +184,17 @@ library = _Torch(torch, DTYPES, "i64")
 # ---- the quick way ---------------------------------------------------------------------------------------------------
 
 def _make_node(kept):
-    """A class of nodes of autograd's graph, for the gradient of a sum that the quick way makes: see core/torch.c.
+    """A class of nodes of autograd's graph, for the gradients that the quick way makes: see core/torch.c.
 
     Functions stand in the class itself, for torch looks them up anew in each call. backward is for compiled autograd.
     """
     base = torch.autograd.Function
-    masked = kept[-1] != 0
+    *_, mask_mode, _, op = kept
+    saves = mask_mode != 0 or op not in (SUM, DECAYED)
 
     def backward(ctx, g):
-        d = _node_backward(kept, *(ctx.saved_tensors if masked else (None,)), g)
-        return (d, None, None) if masked else (d, None)
+        saved = ctx.saved_tensors if saves else None
+        return _node_backward(kept, saved, getattr(ctx, "rowscan_coefficient", None), ctx.needs_input_grad, g)
     node = type(base)("RowscanCumsum", (base,), {
         "forward": _core.torch_forward, "backward": staticmethod(backward), "setup_context": base.setup_context,
         "vjp": base.vjp, "__module__": __name__})
@@ -205,13 +206,26 @@ def _make_node(kept):
     return super(base, node).apply
 
 
-def _node_backward(kept, mask, g):
-    """What the quick way declines in the backward pass: masks, modes, and gradients that aren't plain."""
-    dim, flags, kind, mask_mode = kept
+def _node_backward(kept, saved, number, wanted, g):
+    """What the quick way declines in the backward pass: masks, modes, shifted arrays, gradients that aren't plain."""
+    dim, flags, kind, mask_mode, _, op = kept
+    x, mask, y = saved or (None, None, None)
+    several = mask is not None
+    if y is not None and not _is_watched():
+        if op == RECURRENCE and wanted[2] and operators.fits_one_scan(g, dim, flags, mask, y):
+            d, d_mask = operators.recurrence_back(g, mask, y, None, dim, flags, DEFAULT)[:2]
+            return d if wanted[0] else None, None, d_mask
+        if op == PROD and operators.fits_one_scan(g, dim, flags, x, y):
+            return operators.product_back(g, x, y, None, dim, flags, DEFAULT)[0], None
+    if op == DECAYED:
+        op, mask_mode, mask = RECURRENCE, COEFFICIENT, torch.full((), number, dtype=DTYPES[kind], device=g.device)
     if mask is not None:
         mask = operators.condition(mask, mask_mode).expand(g.shape)
-    node = operators.Node(dim, SUM, flags, DEFAULT, mask_mode, kind, TYPES[g.dtype], 0, g.shape, None, mask)
-    return operators.gradients(operators.usable(node), g)[0]
+    wanted = wanted[0], several and wanted[2], False
+    node = operators.Node(dim, op, flags, DEFAULT, mask_mode, kind, TYPES[g.dtype], 0, g.shape, x, mask, None, y, None,
+                          wanted)
+    d, d_mask, _ = operators.gradients(operators.usable(node), g)
+    return (d, None, d_mask) if several else (d, None)
 
 
 def _make_known():

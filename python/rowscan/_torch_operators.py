@@ -14,7 +14,10 @@ SPDX-License-Identifier: MIT
   rowscan::_scan_further        that scan alone
   rowscan::_scan_starts, _scan_starts_totals
                                 the scan alone of those of them that have a gradient, without lists
-  rowscan::_recurrence_back     the gradients of a recurrence that need no more than one scan
+  rowscan::_scan_back, _scan_back_totals
+                                the scan alone that is a gradient, beside one or two more inputs
+  rowscan::_recurrence_back, _product_back
+                                the gradients of a recurrence, and of a product, that need no more than one scan
   _Scan                         autograd.Function: gradients, forward-mode too
 
 Whatever looks through the dispatcher, such as torch.func's transforms and traces, sees the operators without a _.
@@ -31,10 +34,10 @@ from torch.utils._pytree import tree_map
 
 from . import _core
 from ._errors import Unsupported
-from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, FACTORS, HEADS, INCLUDE_INITIAL, INDEX_OF, INDICES, KEEPING,
-                     KEYS, LOGSUMEXP, MULTIPLY, NUMBERS, OMIT_NAN, OP_NAMES, PROD, RECURRENCE, REVERSE, SCAN, SEGMENTS,
-                     SELECT, SUM, TAILS, WEIGHTED, accumulator, check_extreme, index_type, is_fixed, is_floating,
-                     of_changes)
+from ._types import (COEFFICIENT, DEFAULT, EXCLUSIVE, EXTREMUM_GRADIENT, FACTORS, HEADS, INCLUDE_INITIAL, INDEX_OF,
+                     INDICES, KEEPING, KEYS, LOGSUMEXP, LOGSUMEXP_GRADIENT, MULTIPLY, NUMBERS, OMIT_NAN, OP_NAMES, PROD,
+                     RECURRENCE, REVERSE, SCAN, SEGMENTS, SELECT, SUM, SUM_GRADIENT, TAILS, WEIGHTED, accumulator,
+                     check_extreme, index_type, is_fixed, is_floating, of_changes)
 
 _NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i8": "int8", "u8": "uint8",
           "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
@@ -53,6 +56,7 @@ _ARGUMENTS = ("Tensor x, int dim, int op=0, int flags=0, int out_type=0, int acc
               "Tensor? mask=None, Tensor? init=None")
 _ALL = "Tensor x, int dim, int op, int flags, int out_type, int acc, int mask_mode, Tensor? mask, Tensor? init"
 _FURTHER = f"({_ALL}, Tensor[] more, float[] params, int second_type, int totals_type, int segment_mode) -> Tensor[]"
+_BACK = "Tensor x, Tensor a, Tensor? b, Tensor? init, int dim, int op, int flags, int out_type, int acc"
 _SCHEMAS = {"_scan": f"({_ARGUMENTS}) -> Tensor",
             "_scan_totals": f"({_ARGUMENTS}, int totals_type=0) -> (Tensor, Tensor)",
             "scan": f"({_ARGUMENTS}) -> Tensor",
@@ -61,17 +65,22 @@ _SCHEMAS = {"_scan": f"({_ARGUMENTS}) -> Tensor",
             "_scan_starts": f"({_ALL}, int totals_type, Tensor starts) -> Tensor",
             "_scan_starts_totals": f"({_ALL}, int totals_type, Tensor starts) -> (Tensor, Tensor)",
             "scan_further": _FURTHER,
+            "_scan_back": f"({_BACK}) -> Tensor",
+            "_scan_back_totals": f"({_BACK}, int totals_type) -> (Tensor, Tensor)",
             "_recurrence_back": "(Tensor g, Tensor a, Tensor y, Tensor? init, int dim, int flags, int acc) -> "
                                 "(Tensor, Tensor, Tensor)",
+            "_product_back": "(Tensor g, Tensor x, Tensor y, Tensor? init, int dim, int flags, int acc) -> "
+                             "(Tensor, Tensor)",
             "scan_out": f"({_ARGUMENTS}, *, Tensor(a!) out, Tensor(b!)? totals=None) -> ()"}
 _library = torch.library.Library("rowscan", "DEF")
 for _name, _schema in _SCHEMAS.items():
     _library.define(_name + _schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.flexible_layout))
 (op_scan, op_totals, op_scan_alone, op_totals_alone, op_out, op_further, op_further_alone, op_starts,
- op_starts_totals, op_recurrence_back) = (
+ op_starts_totals, op_back, op_back_totals, op_recurrence_back, op_product_back) = (
     getattr(torch.ops.rowscan, name).default
     for name in ("scan", "scan_totals", "_scan", "_scan_totals", "scan_out", "scan_further", "_scan_further",
-                 "_scan_starts", "_scan_starts_totals", "_recurrence_back"))
+                 "_scan_starts", "_scan_starts_totals", "_scan_back", "_scan_back_totals", "_recurrence_back",
+                 "_product_back"))
 
 
 def rows_shape(x, dim):
@@ -163,33 +172,64 @@ def _fake_starts(*args):
     return tuple(made) if args[-2] else made[0]
 
 
+def _fake_back(x, a, b, init, dim, op, flags, out_type, acc, totals_type=0):
+    made = _fake_further(x, dim, op, flags, out_type, acc, 0, None, init, [], [], 0, totals_type, 0)
+    return tuple(made) if totals_type else made[0]
+
+
+def _kernel_back(x, a, b, init, dim, op, flags, out_type, acc, totals_type=0):
+    """A scan beside which a lies, or a and b."""
+    more = [a] if b is None else [a, b]
+    made = _kernel_further(x, dim, op, flags, out_type, acc, 0, None, init, more, [], 0, totals_type, 0)
+    return tuple(made) if totals_type else made[0]
+
+
+def _fake_product_back(g, x, y, init, dim, flags, acc):
+    wide = DTYPES[accumulator(WEIGHTED, TYPES[g.dtype], TYPES[g.dtype], acc)]
+    return (torch.empty(g.shape, dtype=g.dtype, device=g.device),
+            torch.empty(rows_shape(g, dim), dtype=wide, device=g.device))
+
+
 def _fake_recurrence_back(g, a, y, init, dim, flags, acc):
-    wide = DTYPES[accumulator(RECURRENCE, TYPES[g.dtype], TYPES[g.dtype], acc)]
-    dx, da = (torch.empty(g.shape, dtype=g.dtype, device=g.device) for _ in range(2))
-    return dx, da, torch.empty(rows_shape(g, dim), dtype=wide, device=g.device)
+    da, totals = _fake_product_back(g, a, y, init, dim, flags, acc)
+    return torch.empty_like(da), da, totals
 
 
-def _kernel_recurrence_back(g, a, y, init, dim, flags, acc):
-    """Of y[t] = a[t] y[t-1] + x[t], from init, the gradients of x[t] and a[t], and that of x[0] in the accumulator.
+def _weigh_back(g, a, y, dim, flags, acc, dx, da, totals):
+    """Of y[t] = a[t] y[t-1] + x[t] the gradients of x[t] and a[t] but for the first, and that of x[0] as a total.
 
     These are s[t] = g[t] + a[t+1] s[t+1], and s[t] y[t-1]. So at t there are g[t], a[t+1] and y[t], and s[t+1], the
     exclusive prefix of a scan from the other end, and s[t+1] y[t] belong where a[t+1] lies. The total is s[0].
     """
     reverse = bool(flags & REVERSE)
-    made = dx, da, totals = _fake_recurrence_back(g, a, y, init, dim, flags, acc)
-    last, rest = _end(g, dim, reverse), _without(g, dim, reverse, last=1)
+    rest, last = _without(g, dim, reverse, last=1), _end(g, dim, reverse)
     done = _core.scan_settled(rest, dim, WEIGHTED, flags & REVERSE ^ REVERSE | EXCLUSIVE, TYPES[g.dtype], acc, 0, None,
-                              last.to(totals.dtype), totals, _without(dx, dim, reverse, first=1), SCAN,
+                              last if last.dtype == totals.dtype else last.to(totals.dtype), totals,
+                              _without(da, dim, reverse, first=1), SCAN,
                               (_without(a, dim, reverse, first=1), _without(y, dim, reverse, last=1)), (),
-                              _without(da, dim, reverse, first=1), 0)
+                              None if dx is None else _without(dx, dim, reverse, first=1), 0)
     if done is NotImplemented:
         raise TypeError(f"rowscan can't scan {g.dtype} tensors that lie so in memory with further arrays")
-    _end(dx, dim, not reverse).copy_(totals)
-    of_first = _end(da, dim, not reverse)
+
+
+def recurrence_back(g, a, y, init, dim, flags, acc):
+    """Of x and a; and that of x[0] in the accumulator."""
+    dx, da, totals = made = _fake_recurrence_back(g, a, y, init, dim, flags, acc)
+    _weigh_back(g, a, y, dim, flags, acc, dx, da, totals)
+    _end(dx, dim, not flags & REVERSE).copy_(totals)
+    of_first = _end(da, dim, not flags & REVERSE)
     if init is None:
         of_first.zero_()
     else:
         of_first.copy_(totals * init)
+    return made
+
+
+def product_back(g, x, y, init, dim, flags, acc):
+    """Of x, which is its own coefficient; and what that of x[0] is times what comes before it, in the accumulator."""
+    dx, totals = made = _fake_product_back(g, x, y, init, dim, flags, acc)
+    _weigh_back(g, x, y, dim, flags, acc, None, dx, totals)
+    _end(dx, dim, not flags & REVERSE).copy_(totals if init is None else totals * init)
     return made
 
 
@@ -218,13 +258,20 @@ for _key in ("CPU", "CUDA"):
     _library.impl("_scan_further", _kernel_further, _key)
     _library.impl("_scan_starts", _kernel_starts, _key)
     _library.impl("_scan_starts_totals", _kernel_starts, _key)
-    _library.impl("_recurrence_back", _kernel_recurrence_back, _key)
+    _library.impl("_scan_back", _kernel_back, _key)
+    _library.impl("_scan_back_totals", _kernel_back, _key)
+    _library.impl("_recurrence_back", recurrence_back, _key)
+    _library.impl("_product_back", product_back, _key)
 _library.impl("_scan_further", _fake_further, "Meta")
 _library.impl("_scan_starts", _fake_starts, "Meta")
 _library.impl("_scan_starts_totals", _fake_starts, "Meta")
+_library.impl("_scan_back", _fake_back, "Meta")
+_library.impl("_scan_back_totals", _fake_back, "Meta")
 _library.impl("_recurrence_back", _fake_recurrence_back, "Meta")
+_library.impl("_product_back", _fake_product_back, "Meta")
 # The gradient is _Scan's. Without a word of their own these would warn that they have none.
-for _name in "_scan", "_scan_totals", "_scan_further", "_scan_starts", "_scan_starts_totals", "_recurrence_back":
+for _name in ("_scan", "_scan_totals", "_scan_further", "_scan_starts", "_scan_starts_totals", "_scan_back",
+              "_scan_back_totals", "_recurrence_back", "_product_back"):
     _library.impl(_name, torch.library.fallthrough_kernel, "Autograd")
 
 
@@ -382,7 +429,12 @@ def _sum_gradients(node, g, g_totals):
     d = d_init = None
     if of_x or of_mask:
         wide = accumulator(SUM, TYPES[g.dtype], kind, acc) if of_init else 0
-        d = _sum(g, dim, (flags ^ REVERSE) & ~(INCLUDE_INITIAL | OMIT_NAN), kind, acc, init=g_totals, totals_type=wide)
+        selects = node.mask_mode == SELECT and not flags & OMIT_NAN and _selects_in_one_scan(node, g, g_totals)
+        if selects:
+            d = _in_one_scan(node, SUM_GRADIENT, g, node.mask, None, acc, g_totals, wide)
+        else:
+            d = _sum(g, dim, (flags ^ REVERSE) & ~(INCLUDE_INITIAL | OMIT_NAN), kind, acc, init=g_totals,
+                     totals_type=wide)
         if of_init:
             d, d_init = d
     elif of_init:
@@ -391,7 +443,17 @@ def _sum_gradients(node, g, g_totals):
             d_init = d_init + g_totals
     if d_init is not None:
         d_init = (d_init if first is None else d_init + first).reshape(init.shape).to(init.dtype)
+    if of_x and selects:
+        return d, None, d_init
     return *_of_masked(node, _kept(node, d)), d_init
+
+
+def _selects_in_one_scan(node, g, g_totals):
+    """Whether the gradient of a sum under a mask goes with it."""
+    mask = node.mask
+    if mask is None or not g.dim() or g.shape != mask.shape or _is_followed(g, g_totals):
+        return False
+    return mask.dtype in (g.dtype, torch.bool, torch.uint8)
 
 
 def _of_masked(node, d):
@@ -511,14 +573,26 @@ def _backwards(a, g, g_totals, dim, flags, acc, of_init, starts=None):
     return d, d_init
 
 
-def _in_one_scan(node, g, a, y, init, g_totals):
-    """Of such a recurrence, what _recurrence_back makes; None where more than one scan is to be seen, or has to be."""
-    plain = not node.flags & (EXCLUSIVE | INCLUDE_INITIAL) and node.starts is None and g_totals is None
-    if not plain or y is None or not g.dim() or not g.shape[node.dim] or _is_followed(g, a, y, init):
-        return None
-    if not (g.dtype == a.dtype == y.dtype and a.is_floating_point()) or g.shape != a.shape:
-        return None
-    return op_recurrence_back(g, a, y, init, node.dim, node.flags, node.acc)
+def fits_one_scan(g, dim, flags, *arrays):
+    """Whether an operator of the library makes the gradients of a scan with these flags in one of its own.
+
+    Not where that is to be seen; g are the gradients of the results, and arrays lie beside them.
+    """
+    if flags & (EXCLUSIVE | INCLUDE_INITIAL | OMIT_NAN) or not g.dim() or not g.shape[dim] or _is_followed(g, *arrays):
+        return False
+    return all(array is not None and array.dtype == g.dtype and array.shape == g.shape for array in arrays)
+
+
+def _fits_one_scan(node, g, g_totals, *arrays):
+    """The same of a node, whose scan may have what no such operator knows of."""
+    return (node.starts is None and g_totals is None and fits_one_scan(g, node.dim, node.flags, *arrays)
+            and not _is_followed(node.init))
+
+
+def _in_one_scan(node, op, g, a, b=None, acc=DEFAULT, init=None, totals_type=0):
+    """What such an operator makes of g, from the other end, and its total if that is wanted."""
+    args = g, a, b, init, node.dim, op, (node.flags ^ REVERSE) & ~INCLUDE_INITIAL, node.kind, acc
+    return op_back_totals(*args, totals_type) if totals_type else op_back(*args)
 
 
 def _of_init(node, last, a):
@@ -528,9 +602,8 @@ def _of_init(node, last, a):
 
 def _recurrence_gradients(node, g, g_totals):
     """Those of x, a and init: a[t] has s[t] h[t-1]."""
-    made = _in_one_scan(node, g, node.mask, node.y, node.init, g_totals) if node.wanted[1] else None
-    if made:
-        d, d_a, last = made
+    if node.wanted[1] and _fits_one_scan(node, g, g_totals, node.mask, node.y):
+        d, d_a, last = op_recurrence_back(g, node.mask, node.y, node.init, node.dim, node.flags, node.acc)
         return (d.to(DTYPES[node.kind]) if node.wanted[0] else None, d_a,
                 _of_init(node, last, node.mask) if node.wanted[2] else None)
     dim, flags, shape, (of_x, of_a, of_init) = node.dim, node.flags, node.mask.shape, node.wanted
@@ -593,13 +666,12 @@ def _chained_gradients(node, g, g_totals):
     """y's changes are a recurrence of x's: without quotients, and differences of sums, in which what is small is lost.
     """
     x, mask, init, (wants_x, wants_mask, wants_init) = node.x, node.mask, node.init, node.wanted
-    made = _in_one_scan(node, g, x, node.y, init, g_totals) if node.op == PROD and mask is None else None
-    if made:  # x is its own coefficient
-        (_, d, last), reverse = made, node.flags & REVERSE
-        if init is None:
-            _end(d, node.dim, not reverse).copy_(last)
-        d_init = _of_init(node, last, x) if wants_init else None
-        return d if wants_x else None, None, d_init
+    if mask is None and _fits_one_scan(node, g, g_totals, x, node.y):
+        if node.op == PROD:
+            d, last = op_product_back(g, x, node.y, init, node.dim, node.flags, node.acc)
+            return d if wants_x else None, None, _of_init(node, last, x) if wants_init else None
+        if not wants_init:
+            return _in_one_scan(node, LOGSUMEXP_GRADIENT, g, x, node.y, node.acc), None, None
     of_x, of_y, starts = _factors(node)
     d, d_init = _backwards(of_y, _row(g), _row(g_totals), node.dim, node.flags, node.acc, wants_init, starts)
     d, d_mask = (of_x * d).reshape(x.shape), None
@@ -653,6 +725,8 @@ def _extreme_gradients(node, g, g_totals):
     They are summed up from the scan's end, anew in each run.
     """
     dim, flags, x, reverse = node.dim, node.flags, node.x, bool(node.flags & REVERSE)
+    if node.mask is None and _fits_one_scan(node, g, g_totals, x, node.y):
+        return _in_one_scan(node, EXTREMUM_GRADIENT, g, x, node.y), None, None
     shape = x.shape
     g, g_totals, length = _row(g), _row(g_totals), _row(x).shape[dim]
     if not length:
@@ -768,8 +842,12 @@ class _Scan(torch.autograd.Function):
         elif op in CHAINED:  # rounded results and exclusive ones are computed anew
             keeps_x, keeps_y = True, not flags & EXCLUSIVE and TYPES[y.dtype] == accumulator(op, TYPES[x.dtype],
                                                                                             TYPES[y.dtype], acc)
+        elif op in INDEX_OF:
+            keeps_x = True
+            keeps_y = mask is None and starts is None and not totals_type and y.dtype == x.dtype and not (
+                flags & (EXCLUSIVE | INCLUDE_INITIAL))
         else:
-            keeps_x, keeps_y = op in INDEX_OF or weighed or flags & OMIT_NAN, False
+            keeps_x, keeps_y = weighed or flags & OMIT_NAN, False
         saved = x if keeps_x else None, mask, init, y if keeps_y else None, starts
         ctx.save_for_backward(*saved)
         ctx.save_for_forward(*saved)
@@ -944,11 +1022,18 @@ def _vmap_further(info, in_dims, *args):
     return list(made), list(at)
 
 
-@torch.library.register_vmap("rowscan::_recurrence_back", lib=_library)
-def _vmap_recurrence_back(info, in_dims, *args):
-    arrays = [_to_front(array, at, info.batch_size) for array, at in zip(args[:4], in_dims)]
-    dim, *rest = args[4:]
-    return op_recurrence_back(*arrays, dim + 1, *rest), (0, 0, 0)
+def _vmap_of_back(scan):
+    def vmap(info, in_dims, *args):
+        arrays = [_to_front(array, at, info.batch_size) for array, at in zip(args[:4], in_dims)]
+        dim, *rest = args[4:]
+        made = scan(*arrays, dim + 1, *rest)
+        return made, (0,) * len(made) if isinstance(made, tuple) else 0
+    return vmap
+
+
+for _name, _scan in (("_scan_back", op_back), ("_scan_back_totals", op_back_totals),
+                     ("_recurrence_back", op_recurrence_back), ("_product_back", op_product_back)):
+    torch.library.register_vmap("rowscan::" + _name, _vmap_of_back(_scan), lib=_library)
 
 
 def _functionalized(scan):

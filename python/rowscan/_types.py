@@ -12,14 +12,18 @@ from ._errors import BadArgument, Unsupported
 
 OPS = _core.ops()  # and those that users make: see create_op
 OP_NAMES = {number: name for name, number in OPS.items()}
-SUM, PROD, RECURRENCE, WEIGHTED, LOGSUMEXP = map(OPS.get, ("sum", "prod", "linear_recurrence", "weighted_recurrence",
-                                                           "logsumexp"))
+SUM, PROD, RECURRENCE, WEIGHTED, DECAYED, LOGSUMEXP = map(OPS.get, ("sum", "prod", "linear_recurrence",
+                                                                    "weighted_recurrence", "decayed_sum", "logsumexp"))
+SUM_GRADIENT, EXTREMUM_GRADIENT, LOGSUMEXP_GRADIENT = map(OPS.get, ("sum_gradient", "extremum_gradient",
+                                                                    "logsumexp_gradient"))
 COEFFICIENTS = [RECURRENCE]  # operators that have coefficients in the place of a mask
 INDICES = OPS["argmax"], OPS["argmin"]
 # What operators have besides one array and a mask: further inputs, numbers of a run, and outputs; of most it is LONE.
 Further = collections.namedtuple("Further", "more params outputs")
 LONE = Further(0, 0, 1)
-FURTHER = {OPS["gae"]: Further(4, 2, 2), WEIGHTED: Further(2, 0, 2), **dict.fromkeys(INDICES, Further(0, 0, 2))}
+FURTHER = {OPS["gae"]: Further(4, 2, 2), WEIGHTED: Further(2, 0, 2), DECAYED: Further(0, 1, 1),
+           SUM_GRADIENT: Further(1, 0, 2), **dict.fromkeys((EXTREMUM_GRADIENT, LOGSUMEXP_GRADIENT), Further(2, 0, 2)),
+           **dict.fromkeys(INDICES, Further(0, 0, 2))}
 INDEX_OF = {OPS["max"]: OPS["argmax"], OPS["min"]: OPS["argmin"]}  # what tells where an extreme is
 # Functions of one operator and one array each.
 FUNCTIONS = {"cum" + name: name for name in OPS if hasattr(_core, "cum" + name)} | {"logcumsumexp": "logsumexp"}

@@ -146,9 +146,81 @@ def test_both_gradients_of_a_recurrence_in_one_scan(device, dtype, init, reverse
     with _Scans() as scans:
         one = torch.autograd.grad(z, x, g.detach(), retain_graph=True)[0]
     if dtype in (torch.float32, F64):  # of others the results are not what they were multiplied with
-        assert scans.names == ["_recurrence_back"]
+        assert scans.names == ["_product_back"]
     reference = torch.autograd.grad(z, x, g.detach(), create_graph=True)[0]
     assert torch.allclose(one, reference, rtol=4 * ROUNDED[dtype], atol=4 * ROUNDED[dtype])
+
+
+@pytest.mark.parametrize("dtype", ROUNDED, ids=str)
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("shape, dim", [((3, 70), 1), ((33, 4), 0), ((2, 9, 5), 1), ((4, 1), 1), ((6,), 0)])
+@on_devices
+def test_gradients_in_one_scan(device, dtype, reverse, shape, dim):
+    """They are those that more scans make where these are to be seen: bit by bit, but for exponentials."""
+    x, g = (leaf(*shape, device=device, dtype=dtype, seed=seed) for seed in range(2))
+    x = (4 * x).round().detach().requires_grad_()  # with equal elements
+    mask = torch.rand(shape, generator=torch.Generator().manual_seed(2)).to(device) > .3
+    start = leaf(*[1 if d == dim else n for d, n in enumerate(shape)], device=device, seed=3)
+    for scan, leaves in ((lambda: rowscan.cummax(x, dim, reverse=reverse), [x]),
+                         (lambda: rowscan.cummin(x, dim, reverse=reverse), [x]),
+                         (lambda: rowscan.cumsum(x, dim, reverse=reverse, mask=mask), [x]),
+                         (lambda: rowscan.cumsum(x, dim, reverse=reverse, exclusive=True, mask=mask.to(x.dtype),
+                                                 mask_mode="select", init=start), [x, start]),
+                         (lambda: rowscan.logcumsumexp(x, dim, reverse=reverse), [x])):
+        y = scan()
+        with _Scans() as scans:
+            one = torch.autograd.grad(y, leaves, g.detach(), retain_graph=True)
+        assert scans.names in (["_scan_back"], ["_scan_back_totals"]) or dtype not in (torch.float32, F64)
+        several = torch.autograd.grad(y, leaves, g.detach(), create_graph=True)
+        for mine, reference in zip(one, several):
+            assert mine.dtype == reference.dtype
+            assert torch.allclose(mine, reference, rtol=4 * ROUNDED[dtype], atol=4 * ROUNDED[dtype])
+
+
+@pytest.mark.parametrize("flags", [{}, {"reverse": True}, {"exclusive": True}], ids=str)
+@pytest.mark.parametrize("c", [0.9, 1, 0.0, -2.5])
+@on_devices
+def test_gradient_beside_a_number(device, c, flags):
+    """It is that beside an array of that number, and has gradients of its own."""
+    x, g = leaf(3, 17, device=device), leaf(3, 17, device=device, seed=1).detach()
+    one, = torch.autograd.grad(rowscan.linear_recurrence(x, c, 1, **flags), x, g)
+    array = torch.full_like(x, c).detach()
+    assert torch.allclose(one, torch.autograd.grad(rowscan.linear_recurrence(x, array, 1, **flags), x, g)[0])
+    assert gradgradcheck(lambda x: rowscan.linear_recurrence(x, c, 1, **flags), x)
+
+
+@on_devices
+def test_each_backward_pass_can_be_repeated_or_not(device):
+    """What is saved is let go of, but where nothing is."""
+    x, a = leaf(3, 9, device=device), leaf(3, 9, device=device, seed=1)
+    for scan, saves in ((lambda: rowscan.cummax(x, 1), True), (lambda: rowscan.logcumsumexp(x, 1), True),
+                        (lambda: rowscan.cumprod(x, 1), True), (lambda: rowscan.linear_recurrence(x, a, 1), True),
+                        (lambda: rowscan.cumsum(x, 1), False), (lambda: rowscan.linear_recurrence(x, .5, 1), False)):
+        y = scan()
+        first = torch.autograd.grad(y.sum(), x, retain_graph=True)[0]
+        assert torch.equal(first, torch.autograd.grad(y.sum(), x)[0])
+        if saves:
+            with pytest.raises(RuntimeError, match="second time"):
+                torch.autograd.grad(y.sum(), x)
+
+
+@on_devices
+def test_extremes_have_the_gradients_of_their_elements(device):
+    """Of equal ones the last has them; a NaN has those of all results behind it."""
+    x = torch.tensor([[1., 3, 3, 2, 5, torch.nan, 1]], dtype=F64, device=device, requires_grad=True)
+    g = torch.tensor([[1., 2, 4, 8, 16, 32, 64]], dtype=F64, device=device)
+    d, = torch.autograd.grad(rowscan.cummax(x, 1), x, g)
+    assert torch.equal(d, torch.tensor([[1., 2, 12, 0, 16, 96, 0]], dtype=F64, device=device))
+
+
+@on_devices
+def test_logarithms_of_infinite_elements(device):
+    """What is infinite has the gradients of all results that it is; elements of -inf have none."""
+    inf = torch.inf
+    x = torch.tensor([[-inf, -inf, 0, 0, -inf, inf, 1, inf]], dtype=F64, device=device, requires_grad=True)
+    g = torch.ones(1, 8, dtype=F64, device=device)
+    d, = torch.autograd.grad(rowscan.logcumsumexp(x, 1), x, g)
+    assert torch.allclose(d, torch.tensor([[0, 0, 2, 1, 0, 3, 0, 1]], dtype=F64, device=device))
 
 
 @on_devices

@@ -10,23 +10,16 @@
 #include "say.h"
 #include "spec/types.h"
 
-/* P(0), where rowscan.h has it in words. */
+/* P(0), where it is not 0, and where rowscan.h has it in words. */
 static const char *const identities[] = {
-    [ROWSCAN_SUM] = "0",
-    [ROWSCAN_PROD] = "1",
-    [ROWSCAN_MAX] = "lowest value",
-    [ROWSCAN_MIN] = "highest value",
-    [ROWSCAN_AND] = "all bits",
-    [ROWSCAN_OR] = "0",
-    [ROWSCAN_XOR] = "0",
-    [ROWSCAN_LINEAR_RECURRENCE] = "0",
-    [ROWSCAN_LOGSUMEXP] = "-inf",
-    [ROWSCAN_EXTENDED_PROD] = "1",
-    [ROWSCAN_ARGMAX] = "-1",
-    [ROWSCAN_ARGMIN] = "-1",
-    [ROWSCAN_GAE] = "0",
-    [ROWSCAN_WEIGHTED_RECURRENCE] = "0",
+    [ROWSCAN_PROD] = "1",       [ROWSCAN_MAX] = "lowest value", [ROWSCAN_MIN] = "highest value",
+    [ROWSCAN_AND] = "all bits", [ROWSCAN_LOGSUMEXP] = "-inf",   [ROWSCAN_EXTENDED_PROD] = "1",
+    [ROWSCAN_ARGMAX] = "-1",    [ROWSCAN_ARGMIN] = "-1",
 };
+
+static const char *identity_of(rowscan_op op) {
+  return op < COUNT_OF(identities) && identities[op] ? identities[op] : "0";
+}
 
 /* What a scan of this type accumulates in if nobody says otherwise; NULL: there is no such scan. */
 static const char *accumulator(rowscan_op op, rowscan_type type) {
@@ -42,7 +35,7 @@ static const char *types_of(rowscan_op op) {
 static void print_op_row(rowscan_op op, const rs_op *row) {
   const char *of_f32 = accumulator(op, ROWSCAN_F32), *of_i32 = accumulator(op, ROWSCAN_I32);
   printf("%-19s %6d %6d %7d  %-14s  %-13s  %-7s  %s\n", row->name, 1 + row->coefficient + row->more, row->params,
-         1 + row->second, types_of(op), identities[op], of_f32 ? of_f32 : "", of_i32 ? of_i32 : "");
+         1 + row->second, types_of(op), identity_of(op), of_f32 ? of_f32 : "", of_i32 ? of_i32 : "");
 }
 
 static void print_op_json(json_writer *json, rowscan_op op, const rs_op *row) {
@@ -51,7 +44,7 @@ static void print_op_json(json_writer *json, rowscan_op op, const rs_op *row) {
   json_integer(json, "inputs", 1 + row->coefficient + row->more);
   json_integer(json, "params", row->params);
   json_integer(json, "outputs", 1 + row->second);
-  json_text(json, "identity", identities[op]);
+  json_text(json, "identity", identity_of(op));
   json_object(json, "accumulators");
   for (rowscan_type type = ROWSCAN_F16; type <= ROWSCAN_BOOL; type++)
     if (accumulator(op, type))
@@ -78,7 +71,7 @@ int command_ops(int argc, char **argv) {
   else
     printf("%-19s %6s %6s %7s  %-14s  %-13s  %-7s  %s\n", "operator", "inputs", "params", "outputs", "types",
            "identity", "acc f32", "acc i32");
-  for (int op = 0; op < COUNT_OF(identities); op++)
+  for (int op = 0; rs_op_of((rowscan_op)op); op++)
     if (as_json)
       print_op_json(&json, (rowscan_op)op, rs_op_of((rowscan_op)op));
     else

@@ -129,7 +129,8 @@ static void emit_further(const rowscan_spec *spec, rs_text *source) {
     rs_text_add(source, "%s%s", i ? ", " : "", number);
   rs_text_add(source, ">;\n    using Second = %s;\n", type_or_nothing(spec->second_type));
   rs_text_add(source, "    using Segment = %s;\n", type_or_nothing(spec->segment_type));
-  rs_text_add(source, "    static constexpr Told told = %s;\n  };\n", mode ? told_of(spec) : "NOT_TOLD");
+  rs_text_add(source, "    static constexpr Told told = %s;\n", mode ? told_of(spec) : "NOT_TOLD");
+  rs_text_add(source, "    static constexpr bool weighs = %s;\n  };\n", word(rs_op_of(spec->op)->weighs));
 }
 
 static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_text *source) {

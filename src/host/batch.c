@@ -18,14 +18,15 @@ typedef struct batch {
 
 bool rs_small_serves(const rs_run *s) {
   int64_t most = RS_SMALL_BYTES / s->widest;
-  return s->loops && s->rows.rank == 1 && s->spec->length > 1 && s->spec->length <= most && s->rows.count <= most &&
-         s->rows.count * s->spec->length <= most;
+  return s->loops && !s->weighted && s->rows.rank == 1 && s->spec->length > 1 && s->spec->length <= most &&
+         s->rows.count <= most && s->rows.count * s->spec->length <= most;
 }
 
 bool rs_batch_serves(const rs_run *s) {
   int64_t n = s->spec->length, neighbours = s->rows.shape[s->rows.rank - 1];
   enum { FEW = 8 }; /* neighbours in a tile where rows have more dimensions than one */
-  return s->loops && n > 1 && n * s->widest <= RS_PANEL_BYTES && (s->rows.rank == 1 || neighbours >= FEW);
+  return s->loops && !s->weighted && n > 1 && n * s->widest <= RS_PANEL_BYTES &&
+         (s->rows.rank == 1 || neighbours >= FEW);
 }
 
 /* Whether the rows of an array follow one another without a gap. */

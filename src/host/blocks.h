@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: MIT
  *
  * Wants RS_N, the operator's name; RS_W, the type of numbers; RS_FIELDS, the fields of a total. Makes of RS_N, if
- * RS_CUT is defined, the same operator in segments, cut_RS_N, and if RS_ALSO_CUT is, both.
+ * RS_CUT is defined, the same operator in segments, cut_RS_N, and if RS_ALSO_CUT is, both. With RS_LOADS_ONE it makes
+ * no total of one element.
  *
  * Totals lie in planes, one for each field. Level d of a block of n steps begins as the totals of its aligned parts of
  * 2^d steps, of which two make one of level d + 1. On the way back each total makes room for the prefix before its
@@ -105,10 +106,12 @@ RS_INLINE void OF(put)(OF(planes) p, int64_t i, OF(total) t) {
 
 /* ---- one element ------------------------------------------------------------------------------------------------- */
 
+#ifndef RS_LOADS_ONE
 static void OF(load1)(void *total, const void *number, const void *coefficient) {
   RS_W x = *(const RS_W *)number, by = coefficient ? *(const RS_W *)coefficient : 0;
   *(OF(total) *)total = OF(of)(x, by);
 }
+#endif
 
 static void OF(begin1)(void *total, const void *number) {
   *(OF(total) *)total = OF(begin)(*(const RS_W *)number);

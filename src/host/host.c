@@ -184,13 +184,19 @@ static void describe_created(rs_run *s, const rs_op *op) {
   s->totals = &s->created;
 }
 
-/*
- * With further arrays: one element after another, of operators whose totals are by themselves, or those in segments; a
- * recurrence with weights by blocks, as one without, if nothing else is beside it.
- */
+/* Whether a scan with further inputs goes by blocks: of a gradient of sums if no segments lie beside a mask, else of a
+ * recurrence or a gradient that has nothing else beside it. */
+static bool goes_by_blocks(const rowscan_spec *spec) {
+  rs_op_kind kind = rs_op_of(spec->op)->kind;
+  if (spec->op == ROWSCAN_SUM_GRADIENT)
+    return !spec->segment_mode;
+  return (kind == RS_WEIGHTED || kind == RS_GRADIENT) && !spec->mask_mode && !spec->segment_mode;
+}
+
+/* With further arrays: else one element after another, of operators whose totals are by themselves, or those in
+ * segments. */
 static void describe_further(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) {
   bool index = rs_op_of(spec->op)->kind == RS_INDEX;
-  s->second_wide = index ? s->in_wide : s->wide;
   s->element = NULL;
   if (s->weighted)
     return;
@@ -267,10 +273,11 @@ static void describe_arithmetic(rs_run *s, const rs_isa *isa, const rowscan_spec
       RS_ARITHMETIC_OPS(X)
 #undef X
   };
-  s->loops = &isa->loops[spec->op][s->wide];
-  uint64_t neutral = constant(s->wide, arithmetic[spec->op].neutral);
+  rowscan_op op = spec->op == ROWSCAN_PROD ? ROWSCAN_PROD : ROWSCAN_SUM; /* of gradients, too */
+  s->loops = &isa->loops[op][s->wide];
+  uint64_t neutral = constant(s->wide, arithmetic[op].neutral);
   memcpy(s->neutral, &neutral, sizeof neutral);
-  s->identity = constant(s->wide, arithmetic[spec->op].identity);
+  s->identity = constant(s->wide, arithmetic[op].identity);
 }
 
 /* Totals that are a struct: functions take the place of loops. */
@@ -311,8 +318,14 @@ static void describe_op(rs_run *s, const rs_isa *isa, const rowscan_spec *spec) 
     describe_arithmetic(s, isa, spec);
   if (fixed)
     describe_fixed(s, isa, spec);
+  if (s->totals && (spec->op == ROWSCAN_SUM_GRADIENT || spec->op == ROWSCAN_EXTREMUM_GRADIENT)) {
+    s->identity = 0; /* of sums in segments it is what adds nothing, -0 */
+    s->totals->begin(s->masked, &s->identity);
+  }
   s->further = rs_spec_has_further(spec);
-  s->weighted = rs_op_of(spec->op)->kind == RS_WEIGHTED && !spec->mask_mode && !spec->segment_mode;
+  s->second_wide = op->kind == RS_INDEX ? s->in_wide : s->wide;
+  s->weighted = goes_by_blocks(spec);
+  s->weighs = op->weighs;
   if (s->totals && s->further)
     describe_further(s, isa, spec);
   if (s->totals)
@@ -345,6 +358,7 @@ static void describe(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, con
     set_array(s, RS_MASK, &rows->array[RS_MASK], spec->mask_type);
     s->mask_bits = true_bits(spec->mask_type);
   }
+  s->more_bits = spec->more_types[0] ? true_bits(spec->more_types[0]) : 0;
   for (int i = 0; i < RS_MOST_MORE && s->further; i++)
     if (spec->more_types[i])
       set_array(s, (rs_which)(RS_MORE_IN + i), &rows->array[RS_MORE_IN + i], spec->more_types[i]);

@@ -24,7 +24,7 @@ typedef enum rs_wide {
 
 enum {
   RS_TYPE_COUNT = ROWSCAN_BOOL + 1,
-#define X(enumerator, name, kernel) +1
+#define X(enumerator, ...) +1
   RS_OP_COUNT = RS_OPS(X),
 #undef X
   RS_PANEL_BYTES = 8192, /* of its widest elements: two or three panels are in use at once, in an L1 cache of 32 KB */
@@ -159,11 +159,12 @@ typedef struct rs_isa {
   rs_stream *stream;
   void (*fence)(void); /* after streams, before another thread may look */
   rs_multiply *multiply[RS_WIDE_COUNT];
-  rs_omit *omit[RS_WIDE_COUNT];            /* of floats */
-  rs_map *key[RS_OP_COUNT][RS_WIDE_COUNT]; /* floats to the keys of an operator of an order (ops.h), */
-  rs_map *value[RS_WIDE_COUNT];            /* and back */
-  rs_map *flip[RS_WIDE_COUNT];             /* integers with a sign to keys, and back */
-  rs_map *fix;                             /* f64 times `by` to the nearest whole numbers, of 64 bits, */
+  rs_multiply *same[RS_WIDE_COUNT], *part[RS_WIDE_COUNT]; /* of floats x, y: 1 where they are one, else 0; exp(x - y) */
+  rs_omit *omit[RS_WIDE_COUNT];                           /* of floats */
+  rs_map *key[RS_OP_COUNT][RS_WIDE_COUNT];                /* floats to the keys of an operator of an order (ops.h), */
+  rs_map *value[RS_WIDE_COUNT];                           /* and back */
+  rs_map *flip[RS_WIDE_COUNT];                            /* integers with a sign to keys, and back */
+  rs_map *fix;                                            /* f64 times `by` to the nearest whole numbers, of 64 bits, */
   rs_map *unfix[2]; /* and back, times `by`: rounded to nearest, or so that rounding it once more is rounding once. `to`
                        may be `from` in all these */
   rs_loops loops[RS_OP_COUNT][RS_WIDE_COUNT];                         /* by the type of totals */

@@ -638,6 +638,8 @@ const rs_isa RS_ISA = {
     .stream = stream,
     .fence = fence,
     .multiply = WIDES(multiply),
+    .same = {WIDE(f32, same), WIDE(f64, same)},
+    .part = {WIDE(f32, part), WIDE(f64, part)},
     .omit = {WIDE(f32, omit), WIDE(f64, omit)},
 #define X(enumerator, name, kernel)                                                                                    \
   [enumerator] = {LOOPS(name, f32), LOOPS(name, f64), LOOPS(name, u32), LOOPS(name, u64)},

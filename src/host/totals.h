@@ -18,6 +18,7 @@
  * fma() and fmaf() round once wherever they run: on processors without such an instruction libm computes the same bits,
  * but for a product that vanishes beside a zero, of which musl's fma() loses the sign.
  */
+#include <float.h>
 #include <math.h>
 
 #include "spec/spec.h"
@@ -151,7 +152,7 @@ RS_WIDES(RECURRENCE)
 GAE(f32)
 GAE(f64)
 
-/* ---- recurrences with weights ------------------------------------------------------------------------------------ */
+/* ---- recurrences with weights, or with one coefficient for all --------------------------------------------------- */
 
 #define WEIGHTED(wide)                                                                                                 \
   static void load_weighted_##wide(void *total, const void *number, const void *others) {                              \
@@ -163,6 +164,28 @@ GAE(f64)
   }
 WEIGHTED(f32)
 WEIGHTED(f64)
+
+/* ---- gradients of maxima and minima ------------------------------------------------------------------------------ */
+
+/* to[i] = f(x[i], y[i]) */
+#define OF_TWO(name, wide, f)                                                                                          \
+  static void name##_##wide(void *to, const void *x, const void *y, rs_grid g) {                                       \
+    for (int64_t l = 0; l < g.lines; l++) {                                                                            \
+      wide *restrict t = (wide *)to + l * g.to;                                                                        \
+      const wide *a = (const wide *)x + l * g.from, *b = (const wide *)y + l * g.mask;                                 \
+      for (int64_t i = 0; i < g.n; i++)                                                                                \
+        t[i] = (wide)f(a[i], b[i]);                                                                                    \
+    }                                                                                                                  \
+  }
+
+/* Their sums begin anew behind a result that is its element: those in segments. */
+#define EXTREMUM(wide)                                                                                                 \
+  RS_INLINE int is_one_##wide(wide x, wide y) {                                                                        \
+    return (x == y) | ((x != x) & (y != y));                                                                           \
+  }                                                                                                                    \
+  OF_TWO(same, wide, is_one_##wide)
+EXTREMUM(f32)
+EXTREMUM(f64)
 
 /* ---- logarithms of sums ------------------------------------------------------------------------------------------ */
 
@@ -199,6 +222,61 @@ LOGSUMEXP(f64)
 #define RS_W f64
 #include "blocks.h"
 #undef RS_FIELDS
+
+/* ---- gradients of logarithms of sums ----------------------------------------------------------------------------- */
+
+#define LOGSUMEXP_GRADIENT(wide, most)                                                                                 \
+  RS_INLINE wide part1_##wide(wide x, wide y) {                                                                        \
+    wide d = y - x, e = exp_##wide(d > 0 && d <= RS_MOST_##wide ? d : 0);                                              \
+    return d > RS_MOST_##wide || x < -(most) ? 0 : e;                                                                  \
+  }                                                                                                                    \
+  static void second_scaled_##wide(void *number, const void *total, const void *g, const void *others) {               \
+    const wide *other = others;                                                                                        \
+    (void)g;                                                                                                           \
+    *(wide *)number = ((const total_logsumexp_##wide *)total)->sum * part1_##wide(other[0], other[1]);                 \
+  }                                                                                                                    \
+  OF_TWO(part, wide, part1_##wide)                                                                                     \
+  typedef total_logsumexp_##wide total_scaled_##wide;                                                                  \
+  RS_INLINE total_scaled_##wide of_scaled_##wide(wide x, wide y) {                                                     \
+    return (total_scaled_##wide){-y < -(most) ? -(most) : -y, y == y ? x : y};                                         \
+  }                                                                                                                    \
+  RS_INLINE total_scaled_##wide join_scaled_##wide(total_scaled_##wide a, total_scaled_##wide b) {                     \
+    return join_logsumexp_##wide(a, b);                                                                                \
+  }                                                                                                                    \
+  RS_INLINE wide show_scaled_##wide(total_scaled_##wide t) {                                                           \
+    return t.sum;                                                                                                      \
+  }                                                                                                                    \
+  RS_INLINE total_scaled_##wide begin_scaled_##wide(wide y) {                                                          \
+    return (total_scaled_##wide){-(most), y};                                                                          \
+  }                                                                                                                    \
+  RS_INLINE total_scaled_##wide neutral_scaled_##wide(void) {                                                          \
+    return (total_scaled_##wide){-(wide)INFINITY, -(wide)0};                                                           \
+  }                                                                                                                    \
+  RS_INLINE total_scaled_##wide identity_scaled_##wide(void) {                                                         \
+    return (total_scaled_##wide){-(wide)INFINITY, 0};                                                                  \
+  }                                                                                                                    \
+  static void load_gradient_##wide(void *total, const void *number, const void *others) {                              \
+    *(total_scaled_##wide *)total = of_scaled_##wide(*(const wide *)number, ((const wide *)others)[1]);                \
+  }                                                                                                                    \
+  RS_INLINE int omitted_scaled_##wide(wide unused) {                                                                   \
+    (void)unused;                                                                                                      \
+    return 0;                                                                                                          \
+  }
+LOGSUMEXP_GRADIENT(f32, FLT_MAX)
+LOGSUMEXP_GRADIENT(f64, DBL_MAX)
+
+#undef RS_ALSO_CUT
+#define RS_LOADS_ONE
+#define RS_FIELDS(X, p, in) X(p, highest, in highest) X(p, sum, in sum)
+#define RS_N scaled_f32
+#define RS_W f32
+#include "blocks.h"
+#define RS_N scaled_f64
+#define RS_W f64
+#include "blocks.h"
+#undef RS_FIELDS
+#undef RS_LOADS_ONE
+#define RS_ALSO_CUT
 
 /* ---- products with exponents of their own ------------------------------------------------------------------------ */
 
@@ -430,6 +508,27 @@ static const rs_totals gae[] = {OF_GAE(f32), OF_GAE(f64)};
                       .scan_block = scan_recurrence_##wide,                                                            \
                       .second = second_weighted_##wide}
 static const rs_totals weighted[] = {OF_WEIGHTED(f32), OF_WEIGHTED(f64)};
+/* Sums in segments beside a mask, where the mask of a gradient is true. */
+#define SECOND_SUM(wide)                                                                                               \
+  static void second_sum_##wide(void *y, const void *total, const void *number, const void *others) {                  \
+    (void)number;                                                                                                      \
+    *(wide *)y = *(const wide *)others != 0 ? ((const total_cut_sum_##wide *)total)->in.number : 0;                    \
+  }
+SECOND_SUM(f32)
+SECOND_SUM(f64)
+#define OF_SCALED(wide)                                                                                                \
+  [RS_WIDE_##wide] = {.bytes = sizeof(total_scaled_##wide),                                                            \
+                      .load = load_gradient_##wide,                                                                    \
+                      .begin = begin1_scaled_##wide,                                                                   \
+                      .neutral = neutral1_scaled_##wide,                                                               \
+                      .identity = identity1_scaled_##wide,                                                             \
+                      .combine = combine1_scaled_##wide,                                                               \
+                      .store = store1_scaled_##wide,                                                                   \
+                      .load_block = load_scaled_##wide,                                                                \
+                      .push_line = push_scaled_##wide,                                                                 \
+                      .scan_block = scan_scaled_##wide,                                                                \
+                      .second = second_scaled_##wide}
+static const rs_totals logsumexp_gradient[] = {OF_SCALED(f32), OF_SCALED(f64)};
 static const rs_totals logsumexp[] = {[RS_WIDE_f32] = TOTALS(logsumexp_f32), [RS_WIDE_f64] = TOTALS(logsumexp_f64)};
 static const rs_totals extended_prod[] = {[RS_WIDE_f32] = TOTALS(product_f32), [RS_WIDE_f64] = TOTALS(product_f64)};
 
@@ -447,6 +546,8 @@ static const rs_totals cut_indices[2][2] = {{CUT_COUNTED(last_highest, highest),
 static const rs_totals cut[RS_OP_COUNT][RS_WIDE_COUNT] = {
     [ROWSCAN_LOGSUMEXP] = {[RS_WIDE_f32] = CUT_AS(logsumexp_f32), [RS_WIDE_f64] = CUT_AS(logsumexp_f64)},
     [ROWSCAN_EXTENDED_PROD] = {[RS_WIDE_f32] = CUT_AS(product_f32), [RS_WIDE_f64] = CUT_AS(product_f64)},
+#define CUT_GRADIENT(wide) TOTALS(cut_sum_##wide, .without = without1_cut_sum_##wide, .second = second_sum_##wide)
+    [ROWSCAN_SUM_GRADIENT] = {[RS_WIDE_f32] = CUT_GRADIENT(f32), [RS_WIDE_f64] = CUT_GRADIENT(f64)},
 #define CUT(name, wide) [RS_WIDE_##wide] = CUT_AS(name##_##wide)
 #define X(enumerator, name, kernel) [enumerator] = {CUT(name, f32), CUT(name, f64), CUT(name, u64)},
     RS_ARITHMETIC_OPS(X)
@@ -461,9 +562,10 @@ static const rs_totals cut[RS_OP_COUNT][RS_WIDE_COUNT] = {
 
 static const rs_totals *totals_of(const rowscan_spec *spec, rs_wide wide) {
   bool lowest = spec->op == ROWSCAN_ARGMIN, first = spec->flags & ROWSCAN_TIES_FIRST;
-  bool plainly =
-      spec->op == ROWSCAN_LINEAR_RECURRENCE || spec->op == ROWSCAN_GAE || spec->op == ROWSCAN_WEIGHTED_RECURRENCE;
-  if (rs_spec_segments(spec) && (int)spec->op < RS_OP_COUNT && !plainly)
+  bool cuts = (int)spec->op < RS_OP_COUNT && (cut[spec->op][wide].load || rs_op_of(spec->op)->kind == RS_INDEX);
+  if (spec->op == ROWSCAN_EXTREMUM_GRADIENT)
+    return &cut[ROWSCAN_SUM][wide];
+  if (rs_spec_segments(spec) && cuts)
     return rs_op_of(spec->op)->kind == RS_INDEX ? &cut_indices[lowest][first] : &cut[spec->op][wide];
   switch ((int)spec->op) {
   case ROWSCAN_LINEAR_RECURRENCE:
@@ -471,7 +573,10 @@ static const rs_totals *totals_of(const rowscan_spec *spec, rs_wide wide) {
   case ROWSCAN_GAE:
     return &gae[wide];
   case ROWSCAN_WEIGHTED_RECURRENCE:
+  case ROWSCAN_DECAYED_SUM:
     return &weighted[wide];
+  case ROWSCAN_LOGSUMEXP_GRADIENT:
+    return &logsumexp_gradient[wide];
   case ROWSCAN_LOGSUMEXP:
     return &logsumexp[wide];
   case ROWSCAN_EXTENDED_PROD:

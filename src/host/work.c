@@ -267,28 +267,44 @@ static void expect_output(const rs_run *s, const rs_seat *k, const block *b) {
     prefetch(v.data + (v.at ? v.at[l] : l * v.line) * a->bytes, n * a->bytes);
 }
 
+/* A block with the step before it, where there is one. */
+static block with_before(const block *b) {
+  int64_t before = b->begin > 0;
+  return (block){b->row, b->rows, b->begin - before, b->steps + before};
+}
+
+/* What marks elements: flags or keys, and which of their bits count. LATE: those of the step before decide, too. */
+typedef struct marks {
+  lines y;
+  int log2;
+  uint64_t bits;
+  bool keys, late;
+} marks;
+
 /*
- * Zeros where a segment begins with an element, in the order of the scan, else ones. Keys and, of flags, those of the
- * element scanned before may decide; the first of a row, which has none, begins no segment then.
+ * Zeros where a segment begins with an element, in the order of the scan, else ones. The first of a row, which has none
+ * before it, begins no segment if late. v: the marks' view.
  */
-static lines read_joins(const rs_run *s, rs_seat *k, const block *b) {
-  const rs_view *m = &s->part[s->marks];
-  bool keys = s->segments == ROWSCAN_MASK_KEYS;
-  bool late = rs_spec_asks_neighbours(s->spec);
-  int64_t before = late && b->begin > 0, first = late && b->begin == 0;
-  block from = {b->row, b->rows, b->begin - before, b->steps + before};
-  view v = view_of(s, &k->tile, &from, s->marks);
-  lines y = gather_view(s, k, m, v, k->raw_mask);
-  int64_t step = s->columns ? y.line : 1, to = s->columns ? v.n : 1;
-  rs_grid g = {v.lines - (late && s->columns), v.n - (late && !s->columns), v.n, y.line, 0};
-  if (y.line == v.n) /* lines without gaps are one */
+static lines joins_of(const rs_run *s, rs_seat *k, const block *b, view v, marks m) {
+  int64_t first = m.late && b->begin == 0, step = s->columns ? m.y.line : 1, to = s->columns ? v.n : 1;
+  rs_grid g = {v.lines - (m.late && s->columns), v.n - (m.late && !s->columns), v.n, m.y.line, 0};
+  if (m.y.line == v.n) /* lines without gaps are one */
     g = (rs_grid){.lines = 1, .n = g.lines * g.n};
   for (int64_t i = 0; i < first * to; i++)
     rs_move(k->factor + i * s->size, &s->one, s->size);
-  s->isa->joins[m->log2][s->size == 8](k->factor + first * to * s->size,
-                                       (const char *)y.data + (keys ? step * m->bytes : 0), keys ? y.data : NULL,
-                                       s->mark_bits, &s->one, g);
+  s->isa->joins[m.log2][s->size == 8](k->factor + first * to * s->size,
+                                      (const char *)m.y.data + (m.keys ? step << m.log2 : 0), m.keys ? m.y.data : NULL,
+                                      m.bits, &s->one, g);
   return (lines){k->factor, v.n};
+}
+
+static lines read_joins(const rs_run *s, rs_seat *k, const block *b) {
+  const rs_view *m = &s->part[s->marks];
+  bool late = rs_spec_asks_neighbours(s->spec);
+  block from = late ? with_before(b) : *b;
+  view v = view_of(s, &k->tile, &from, s->marks);
+  marks marks = {gather_view(s, k, m, v, k->raw_mask), m->log2, s->mark_bits, s->segments == ROWSCAN_MASK_KEYS, late};
+  return joins_of(s, k, b, v, marks);
 }
 
 /* Combines totals of an operator without blocks; in segments they have a byte more, whether one begins inside. */
@@ -379,9 +395,9 @@ static void load_one(const rs_run *s, const beside *all, int64_t i, const char *
     total[totals->bytes] = begins(s, all, i);
 }
 
-/* What the second output shows of element i of a block, whose prefix is the counter's. */
-static void show_second(const rs_run *s, rs_seat *k, const block *b, const beside *all, int64_t i,
-                        const rs_counter *counter, const char *x, const char *numbers) {
+/* What an output shows of element i of a block, and of the prefix, which is the counter's. */
+static void show_own(const rs_run *s, rs_seat *k, const block *b, const beside *all, int64_t i,
+                     const rs_counter *counter, const char *x, const char *numbers) {
   char t[RS_MOST_TOTAL] __attribute__((aligned(16))), *y = k->further.second + i * s->size;
   bool exclusive = s->spec->flags & ROWSCAN_EXCLUSIVE;
   int64_t through = b->begin + i + (exclusive ? 0 : 1);
@@ -400,21 +416,21 @@ static void scan_one_by_one(const rs_run *s, rs_seat *k, const block *b, rs_coun
                             const beside *all, bool show) {
   char t[RS_MOST_TOTAL] __attribute__((aligned(16))), numbers[(RS_BESIDE + RS_MOST_PARAMS) * sizeof(uint64_t)];
   const char *prefixes = counter->prefix;
-  bool second = show && s->spec->second_type, exclusive = s->spec->flags & ROWSCAN_EXCLUSIVE;
+  bool own = show && (s->spec->second_type || s->weighs), exclusive = s->spec->flags & ROWSCAN_EXCLUSIVE;
   for (int64_t i = 0; i <= b->steps; i++, x += s->size) {
     if (show)
       s->totals->store(k->e + i * s->size, prefixes + rs_level(counter->count) * s->state);
     if (i == b->steps)
       break;
     numbers_beside(s, all, i, numbers);
-    if (second && exclusive)
-      show_second(s, k, b, all, i, counter, x, numbers);
+    if (own && exclusive)
+      show_own(s, k, b, all, i, counter, x, numbers);
     load_one(s, all, i, x, numbers, t);
     push_total(s, counter, t);
-    if (second && !exclusive)
-      show_second(s, k, b, all, i, counter, x, numbers);
+    if (own && !exclusive)
+      show_own(s, k, b, all, i, counter, x, numbers);
   }
-  if (second && s->element)
+  if (own && s->element)
     s->element(k->further.second, k->further.second, 1, (rs_grid){.lines = 1, .n = b->steps});
 }
 
@@ -447,12 +463,56 @@ static lines read_panel(const rs_run *s, rs_seat *k, const block *b, rs_which p)
   return widen_view(s, &s->part[p], v, gather_view(s, k, &s->part[p], v, k->further.raw[n]), k->further.number[n], v.n);
 }
 
-/* Results times weights. */
+/* Of two further inputs x and y of a block: f(x, y), as numbers. */
+static lines read_both(const rs_run *s, rs_seat *k, const block *b, rs_multiply *const f[]) {
+  view v = view_of(s, &k->tile, b, RS_MORE_IN);
+  lines x = read_panel(s, k, b, RS_MORE_IN), y = read_panel(s, k, b, RS_MORE_IN + 1);
+  f[s->wide](k->further.number[2], x.data, y.data, (rs_grid){v.lines, v.n, v.n, x.line, y.line});
+  return (lines){k->further.number[2], v.n};
+}
+
+static int log2_of_number(const rs_run *s) {
+  return s->size == 8 ? 3 : 2;
+}
+
+/* What totals of a block are made of beside its elements: a further input, one number for all, or where sums begin. */
+static lines read_coefficients(const rs_run *s, rs_seat *k, const block *b) {
+  view v = view_of(s, &k->tile, b, RS_IN);
+  float single = (float)s->rows.params[0];
+  const void *number = s->size == 8 ? (const void *)&s->rows.params[0] : &single;
+  block from = with_before(b);
+  switch ((int)s->spec->op) {
+  case ROWSCAN_WEIGHTED_RECURRENCE:
+    return read_panel(s, k, b, RS_MORE_IN);
+  case ROWSCAN_LOGSUMEXP_GRADIENT:
+    return read_panel(s, k, b, RS_MORE_IN + 1);
+  case ROWSCAN_EXTREMUM_GRADIENT:
+    v = view_of(s, &k->tile, &from, RS_MORE_IN);
+    return joins_of(s, k, b, v,
+                    (marks){read_both(s, k, &from, s->isa->same), log2_of_number(s), UINT64_MAX, false, true});
+  default:
+    for (int64_t i = 0; i < v.n; i++)
+      rs_move(k->further.number[0] + i * s->size, number, s->size);
+    return (lines){k->further.number[0], 0};
+  }
+}
+
+/* Results times weights; or, of a gradient of sums and of maxima, those that a mask selects, else 0. */
 static void weigh(const rs_run *s, rs_seat *k, const block *b, lines shown) {
-  view v = view_of(s, &k->tile, b, RS_MORE_IN + 1);
-  lines weights = read_panel(s, k, b, RS_MORE_IN + 1);
-  s->isa->multiply[s->wide](k->further.second, shown.data, weights.data,
-                            (rs_grid){v.lines, v.n, s->width, shown.line, weights.line});
+  static const uint64_t zero;
+  view v = view_of(s, &k->tile, b, RS_MORE_IN);
+  const rs_view *m = &s->part[RS_MORE_IN];
+  bool of_sums = s->spec->op == ROWSCAN_SUM_GRADIENT, selects = of_sums || s->spec->op == ROWSCAN_EXTREMUM_GRADIENT;
+  lines weights = of_sums                                     ? gather_view(s, k, m, v, k->further.raw[0])
+                  : selects                                   ? read_both(s, k, b, s->isa->same)
+                  : s->spec->op == ROWSCAN_LOGSUMEXP_GRADIENT ? read_both(s, k, b, s->isa->part)
+                                                              : read_panel(s, k, b, RS_MORE_IN + 1);
+  rs_grid g = {v.lines, v.n, s->width, shown.line, weights.line};
+  if (selects)
+    s->isa->select[of_sums ? m->log2 : log2_of_number(s)][s->size == 8](k->further.second, shown.data, weights.data,
+                                                                        of_sums ? s->more_bits : UINT64_MAX, &zero, g);
+  else
+    s->isa->multiply[s->wide](k->further.second, shown.data, weights.data, g);
 }
 
 /* A block of totals of several numbers. */
@@ -473,7 +533,7 @@ static void scan_totals(const rs_run *s, rs_seat *k, const block *b, rs_counter 
   } else if (s->segments) {
     by = read_joins(s, k, b);
   } else if (s->weighted) {
-    by = read_panel(s, k, b, RS_MORE_IN);
+    by = read_coefficients(s, k, b);
   }
   int64_t plane = rs_plane(b->steps, s->width, s->size), to = s->columns ? s->width : v.n;
   totals->load_block(k->levels, plane, x.data, by.data, (rs_grid){v.lines, v.n, to, x.line, by.line},
@@ -515,11 +575,12 @@ static void scan_block(const rs_run *s, rs_seat *k, const block *b, rs_counter *
     show_block(s, k, b);
     if (s->segments && s->spec->flags & ROWSCAN_EXCLUSIVE)
       show_beginnings(s, k, b);
-    write_block(s, k, b, RS_OUT, s->wide, (lines){k->e + first, s->width});
-    if (s->weighted && s->spec->second_type)
-      weigh(s, k, b, (lines){k->e + first, s->width});
+    lines results = {k->e + first, s->width}, own = {k->further.second, s->columns ? s->width : b->steps};
+    if (s->weighted && s->weighs)
+      weigh(s, k, b, results);
+    write_block(s, k, b, RS_OUT, s->wide, s->weighs ? own : results);
     if (s->spec->second_type)
-      write_block(s, k, b, RS_SECOND, s->second_wide, (lines){k->further.second, s->columns ? s->width : b->steps});
+      write_block(s, k, b, RS_SECOND, s->second_wide, s->weighs ? results : own);
   }
 }
 

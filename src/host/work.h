@@ -54,9 +54,10 @@ typedef struct rs_tile {
 
 /* What a thread has of further arrays: panels of a strip, of one row but for coefficients and weights. */
 typedef struct rs_further {
-  char raw[RS_BESIDE][RS_PANEL_BYTES] __attribute__((aligned(64)));    /* elements as they are, and */
-  char number[RS_BESIDE][RS_PANEL_BYTES] __attribute__((aligned(64))); /* converted: coefficients, further inputs */
-  char second[RS_PANEL_BYTES] __attribute__((aligned(64)));            /* results of the second output */
+  char raw[RS_BESIDE][RS_PANEL_BYTES + RS_LINE_BYTES] __attribute__((aligned(64))); /* elements as they are, and */
+  char number[RS_BESIDE][RS_PANEL_BYTES + RS_LINE_BYTES]
+      __attribute__((aligned(64)));                         /* converted, with a line before */
+  char second[RS_PANEL_BYTES] __attribute__((aligned(64))); /* results of the second output */
 } rs_further;
 
 /* Memory that a thread works with: large, but most of it is never touched. */
@@ -99,7 +100,8 @@ typedef struct rs_run {
   rs_which marks;                /* those, */
   uint64_t mark_bits;            /* and what makes one true; of keys the highest one */
   bool further;                  /* further arrays, of which rows are scanned one element after another, */
-  bool weighted;                 /* but for coefficients and weights of a recurrence */
+  bool weighted;                 /* but where these are coefficients, and weights of results; */
+  bool weighs;                   /* the first output shows results with their elements, and the second one results */
   rs_wide second_wide;           /* of numbers of the second output; of indices */
   rs_map *element;               /* keys of elements to these, unless NULL, */
   uint64_t no_element;           /* and the key where there is none */
@@ -110,7 +112,7 @@ typedef struct rs_run {
   char start[RS_MOST_TOTAL] __attribute__((aligned(16)));  /* of a fold without an initial value; if not `loops` */
   char masked[RS_MOST_TOTAL] __attribute__((aligned(16))); /* total of an element taken away; if not `loops` */
   uint64_t identity, one;                                  /* numbers, in the first bytes */
-  uint64_t mask_bits;                                      /* those that make a mask true */
+  uint64_t mask_bits, more_bits;                           /* those that make a mask true, or the first input more */
   bool batch;                                              /* whole rows, many at a time (batch.c); else */
   bool columns;                                            /* strips are columns, not single rows */
   bool stream;                                             /* outputs are written past the caches */

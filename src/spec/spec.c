@@ -107,8 +107,8 @@ static rowscan_status check_served(const rs_op *op, rowscan_type out) {
 /* Whether the operator takes elements of the one type and makes results of the other one. */
 static rowscan_status check_types(const rs_op *op, const rowscan_spec *spec) {
   const char *in = rowscan_type_name(spec->in_type), *out = rowscan_type_name(spec->out_type);
-  bool of_floats =
-      op->kind == RS_LOGARITHM || op->kind == RS_EXTENDED || op->kind == RS_ADVANTAGE || op->kind == RS_WEIGHTED;
+  bool of_floats = op->kind == RS_LOGARITHM || op->kind == RS_EXTENDED || op->kind == RS_ADVANTAGE ||
+                   op->kind == RS_WEIGHTED || op->kind == RS_GRADIENT;
   if (of_floats && rs_type_kind(spec->in_type) != RS_FLOAT)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field 'in': %s requires a floating type, not %s", op->name, in);
   if (op->kind == RS_BITS && rs_type_kind(spec->in_type) == RS_FLOAT)
@@ -193,6 +193,23 @@ static rowscan_status complete_mask_type(const rowscan_spec *spec, rowscan_mask_
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "spec: field '%s': keys must be integers or bool, not %s", field,
                    rowscan_type_name(*type));
   return keys ? ROWSCAN_OK : check_flag_type(*type, spec->in_type, field);
+}
+
+/* Gradients whose totals are more than sums know no element that counts as none. */
+static rowscan_status check_none_left_out(const rowscan_spec *spec) {
+  const rs_op *op = rs_op_of(spec->op);
+  if (op->kind != RS_GRADIENT || op->numbers == 1)
+    return ROWSCAN_OK;
+  if (spec->mask_mode == ROWSCAN_MASK_SELECT)
+    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'mask_mode': %s rejects select", op->name);
+  if (spec->flags & ROWSCAN_OMIT_NAN)
+    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'omit_nan': %s rejects 1", op->name);
+  bool segments =
+      spec->mask_mode || spec->segment_mode; /* it has some of its own: a combination of both would branch */
+  if (segments && spec->op == ROWSCAN_EXTREMUM_GRADIENT)
+    return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field '%s': %s rejects segments",
+                   spec->mask_mode ? "mask_mode" : "segment_mode", op->name);
+  return ROWSCAN_OK;
 }
 
 static rowscan_status complete_mask(rowscan_spec *spec) {
@@ -322,6 +339,8 @@ rowscan_status rs_spec_read(rowscan_spec *spec, const rowscan_spec *from) {
     status = complete_coefficient(spec);
   if (!status)
     status = complete_mask(spec);
+  if (!status)
+    status = check_none_left_out(spec);
   if (!status)
     status = complete_further(spec);
   if (!status)

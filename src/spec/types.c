@@ -57,10 +57,8 @@ static const rs_op ops[] = {
                   .second = true},
                                 RS_ADVANTAGE_OPS(X)
 #undef X
-#define X(enumerator, row_name, row_kernel)                                                                            \
-  [enumerator] = {                                                                                                     \
-      .name = #row_name, .kernel = #row_kernel, .kind = RS_WEIGHTED, .numbers = 2, .more = 2, .second = true},
-                                    RS_WEIGHTED_OPS(X)
+#define X(enumerator, row_name, row_kernel, ...) [enumerator] = {.name = #row_name, .kernel = #row_kernel, __VA_ARGS__},
+                                    RS_GRADIENT_OPS(X)
 #undef X
 };
 

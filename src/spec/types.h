@@ -47,8 +47,9 @@
  * elements, and those of bits combine the bits of integers and of bool: results have the elements' type or one with all
  * of its values, and masks can't multiply. Recurrences are arithmetic with a second array, of coefficients. Logarithms
  * and extended arithmetic are of floats; masks can't multiply the former. Indices say where the highest
- * element was, or the lowest. Advantages are recurrences of several inputs, and so are recurrences with weights. From
- * recurrences on all have totals of several numbers.
+ * element was, or the lowest. Advantages are recurrences of several inputs. Gradients are sums of floats that take
+ * further inputs, and are shown with them. From recurrences on all have totals of several numbers, but for the
+ * gradients of sums.
  */
 #define RS_ARITHMETIC_OPS(X)                                                                                           \
   X(ROWSCAN_SUM, sum, Sum)                                                                                             \
@@ -67,11 +68,20 @@
   X(ROWSCAN_ARGMAX, argmax, ArgMax)                                                                                    \
   X(ROWSCAN_ARGMIN, argmin, ArgMin)
 #define RS_ADVANTAGE_OPS(X) X(ROWSCAN_GAE, gae, Gae)
-#define RS_WEIGHTED_OPS(X) X(ROWSCAN_WEIGHTED_RECURRENCE, weighted_recurrence, WeightedRecurrence)
+#define RS_GRADIENT_OPS(X) /* and the rest of the row */                                                               \
+  X(ROWSCAN_WEIGHTED_RECURRENCE, weighted_recurrence, WeightedRecurrence, .kind = RS_WEIGHTED, .numbers = 2,           \
+    .more = 2, .second = true, .weighs = true)                                                                         \
+  X(ROWSCAN_DECAYED_SUM, decayed_sum, DecayedSum, .kind = RS_WEIGHTED, .numbers = 2, .params = 1)                      \
+  X(ROWSCAN_SUM_GRADIENT, sum_gradient, SumGradient, .kind = RS_GRADIENT, .numbers = 1, .more = 1, .flags = 1,         \
+    .second = true, .weighs = true)                                                                                    \
+  X(ROWSCAN_EXTREMUM_GRADIENT, extremum_gradient, ExtremumGradient, .kind = RS_GRADIENT, .numbers = 2, .more = 2,      \
+    .second = true, .weighs = true)                                                                                    \
+  X(ROWSCAN_LOGSUMEXP_GRADIENT, logsumexp_gradient, LogSumExpGradient, .kind = RS_GRADIENT, .numbers = 2, .more = 2,   \
+    .second = true, .weighs = true)
 #define RS_LOOP_OPS(X) RS_ARITHMETIC_OPS(X) RS_ORDER_OPS(X) RS_BIT_OPS(X) /* with loops of their own on the host */
 #define RS_TOTALS_OPS(X)                                                                                               \
   RS_RECURRENCE_OPS(X)                                                                                                 \
-  RS_LOGARITHM_OPS(X) RS_EXTENDED_OPS(X) RS_INDEX_OPS(X) RS_ADVANTAGE_OPS(X) RS_WEIGHTED_OPS(X)
+  RS_LOGARITHM_OPS(X) RS_EXTENDED_OPS(X) RS_INDEX_OPS(X) RS_ADVANTAGE_OPS(X) RS_GRADIENT_OPS(X)
 #define RS_OPS(X) RS_LOOP_OPS(X) RS_TOTALS_OPS(X)
 
 /* X(enumerator, name). Mask modes but for "none", which is 0; layouts; regimes. */
@@ -117,7 +127,8 @@ typedef enum rs_op_kind {
   RS_EXTENDED,
   RS_INDEX,
   RS_ADVANTAGE,
-  RS_WEIGHTED
+  RS_WEIGHTED,
+  RS_GRADIENT
 } rs_op_kind;
 
 /* The accumulators that an operator of rowscan_op_create serves. */
@@ -138,6 +149,7 @@ typedef struct rs_op {
   int more, params; /* further inputs; numbers of a run */
   unsigned flags;   /* which of the further inputs are flags, a bit each; of created operators nobody knows */
   bool second;      /* it has a second output */
+  bool weighs;      /* the first output shows a prefix with its element, and the second one the prefix itself */
   rs_op_types types;
   const char *source;     /* of the kernel's struct; NULL: kernels/ops.cuh has it */
   rs_op_on_host given[4]; /* by rs_op_functions and rs_op_second; without `load`: there are none */

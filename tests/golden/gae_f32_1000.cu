@@ -17,6 +17,7 @@ struct P {
     using Second = f32;
     using Segment = Nothing;
     static constexpr Told told = NOT_TOLD;
+    static constexpr bool weighs = false;
   };
 };
 RS_KERNEL(64, 8) rowscan_aligned(RS_PARAMETER(FurtherRows<1>, rows)) {
@@ -43,6 +44,7 @@ struct P {
     using Second = f32;
     using Segment = Nothing;
     static constexpr Told told = NOT_TOLD;
+    static constexpr bool weighs = false;
   };
 };
 RS_KERNEL(128, 6) rowscan_any(RS_PARAMETER(FurtherRows<1>, rows)) {
@@ -69,6 +71,7 @@ struct P {
     using Second = f32;
     using Segment = Nothing;
     static constexpr Told told = NOT_TOLD;
+    static constexpr bool weighs = false;
   };
 };
 RS_KERNEL(64, 8) rowscan_dense(RS_PARAMETER(FurtherRows<1>, rows)) {
@@ -95,6 +98,7 @@ struct P {
     using Second = f32;
     using Segment = Nothing;
     static constexpr Told told = NOT_TOLD;
+    static constexpr bool weighs = false;
   };
 };
 RS_KERNEL(256, 3) rowscan_long_any(RS_PARAMETER(FurtherRows<1>, rows)) {

@@ -70,7 +70,7 @@ static inline void op_take(rowscan_spec *spec, uint64_t number) {
   int count = op_count(), op = (int)(number % (uint64_t)(count + 1));
   spec->op = op < count ? op_at(op) : ROWSCAN_SUM;
   rowscan_spec types = *spec;
-  if (!op_fits(&types, false) || rs_op_of(spec->op)->more) /* which further_take() draws */
+  if (!op_fits(&types, false) || rs_op_of(spec->op)->more || rs_op_of(spec->op)->params) /* further_take() draws it */
     spec->op = ROWSCAN_SUM;
   bool floats = rs_type_kind(spec->in_type) == RS_FLOAT, omits = floats && number / (uint64_t)(count + 1) % 3 == 1;
   spec->flags = (spec->flags & ~(ROWSCAN_OMIT_NAN | ROWSCAN_TIES_FIRST)) | (omits ? ROWSCAN_OMIT_NAN : 0);
@@ -132,7 +132,7 @@ static inline bool further_take(rowscan_spec *spec, uint64_t number) {
   int count = op_count(), several = 0;
   rowscan_op ops[16];
   for (int i = 0; i < count && several < 16; i++)
-    if (rs_op_of(op_at(i))->more)
+    if (rs_op_of(op_at(i))->more || rs_op_of(op_at(i))->params)
       ops[several++] = op_at(i);
   if (further.regime == ROWSCAN_REGIME_COLUMN)
     further.regime = ROWSCAN_REGIME_AUTO;

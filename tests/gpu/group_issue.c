@@ -121,6 +121,10 @@ static const struct {
 } lists[] = {
     {"5 x 777", "3 x 2048", "200 x 8 dim 0", {.op = ROWSCAN_GAE, .second_type = ROWSCAN_F32}},
     {"5 x 777", "3 x 2048", "200 x 8 dim 0", {.op = ROWSCAN_WEIGHTED_RECURRENCE, .second_type = ROWSCAN_F32}},
+    {"5 x 777", "3 x 2048", "200 x 8 dim 0", {.op = ROWSCAN_LOGSUMEXP_GRADIENT, .flags = ROWSCAN_REVERSE}},
+    {"5 x 777", "3 x 2048", "200 x 8 dim 0", {.op = ROWSCAN_SUM_GRADIENT, .flags = ROWSCAN_REVERSE}},
+    {"5 x 777", "3 x 2048", "200 x 8 dim 0", {.op = ROWSCAN_EXTREMUM_GRADIENT, .second_type = ROWSCAN_F32}},
+    {"5 x 777", "3 x 2048", "200 x 8 dim 0", {.op = ROWSCAN_DECAYED_SUM}},
     {"4 x 1000 bf16", "3 x 512 bf16", "130 x 16 dim 0 bf16", {.op = ROWSCAN_ARGMAX, .second_type = ROWSCAN_BF16}},
     {"3 x 1500",
      "2 x 1024",

@@ -8,6 +8,7 @@
 #include "judge.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -364,6 +365,14 @@ static number add_exponentials(rowscan_type acc, number a, number b) {
   return high;
 }
 
+/* Sums that are to be multiplied by exp(-y), of which `real` is the lowest y. */
+static number add_scaled(rowscan_type acc, number a, number b) {
+  number low = a.real < b.real ? a : b, high = a.real < b.real ? b : a;
+  double d = acc == ROWSCAN_F32 ? (double)((float)high.real - (float)low.real) : high.real - low.real;
+  low.real_factor = fused_in(acc, high.real_factor, exponential(acc, d), low.real_factor);
+  return low;
+}
+
 /* x = fraction * 2^exponent */
 static number split(double x) {
   if (x == 0 || !isfinite(x))
@@ -469,6 +478,8 @@ static number shown(const rowscan_spec *spec, number n) {
     n.real = ldexp(n.real, exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : (int)exponent);
   if (is_index(spec))
     n.whole = n.whole_factor;
+  if (spec->op == ROWSCAN_LOGSUMEXP_GRADIENT)
+    n.real = n.real_factor;
   if (rs_is_fixed(spec->acc_type))
     n.real = from_fixed(n.whole, rs_point_of(spec->acc_type), spec->out_type == ROWSCAN_F64);
   return fit(spec->acc_type, n);
@@ -480,6 +491,8 @@ static number combine_whole(const rowscan_spec *spec, number a, number b) {
     return combine_created(spec, a, b);
   switch ((int)spec->op) {
   case ROWSCAN_SUM:
+  case ROWSCAN_SUM_GRADIENT:
+  case ROWSCAN_EXTREMUM_GRADIENT:
     return sum(acc, a, b);
   case ROWSCAN_PROD:
     return product(acc, a, b);
@@ -492,12 +505,15 @@ static number combine_whole(const rowscan_spec *spec, number a, number b) {
   case ROWSCAN_LINEAR_RECURRENCE:
   case ROWSCAN_GAE:
   case ROWSCAN_WEIGHTED_RECURRENCE:
+  case ROWSCAN_DECAYED_SUM:
     return affine(product(acc, factor_of(a), factor_of(b)), fused(acc, factor_of(b), a, b));
   case ROWSCAN_ARGMAX:
   case ROWSCAN_ARGMIN:
     return select_index(spec, a, b);
   case ROWSCAN_LOGSUMEXP:
     return add_exponentials(acc, a, b);
+  case ROWSCAN_LOGSUMEXP_GRADIENT:
+    return add_scaled(acc, a, b);
   case ROWSCAN_EXTENDED_PROD:
     return extended_product(acc, a, b);
   default:
@@ -523,8 +539,18 @@ static number load(const rowscan_spec *spec, number x) {
   return functions_of(spec) ? load_created(spec, x, &(numbers){0}) : x;
 }
 
+/* Of a gradient, and the result that it is of. */
+static number load_scaled(const rowscan_spec *spec, number gradient, number y) {
+  double most = spec->acc_type == ROWSCAN_F32 ? (double)FLT_MAX : DBL_MAX;
+  if (isnan(y.real))
+    return (number){.real = y.real, .real_factor = y.real};
+  return (number){.real = y.real > most ? most : y.real, .real_factor = gradient.real};
+}
+
 /* Where a fold starts. */
 static number begin(const rowscan_spec *spec, number y) {
+  if (spec->op == ROWSCAN_LOGSUMEXP_GRADIENT)
+    return load_scaled(spec, y, (number){.real = (double)INFINITY});
   if (spec->op == ROWSCAN_EXTENDED_PROD || spec->op == ROWSCAN_LOGSUMEXP)
     return load(spec, y);
   if (functions_of(spec))
@@ -555,7 +581,12 @@ static number identity(const rowscan_spec *spec) {
   case ROWSCAN_LINEAR_RECURRENCE:
   case ROWSCAN_GAE:
   case ROWSCAN_WEIGHTED_RECURRENCE:
+  case ROWSCAN_DECAYED_SUM:
+  case ROWSCAN_SUM_GRADIENT:
+  case ROWSCAN_EXTREMUM_GRADIENT:
     return begin(spec, (number){0});
+  case ROWSCAN_LOGSUMEXP_GRADIENT:
+    return (number){.real = (double)INFINITY};
   case ROWSCAN_ARGMAX:
   case ROWSCAN_ARGMIN:
     return (number){.whole_factor = UINT64_MAX};
@@ -602,7 +633,8 @@ static void fold(const rowscan_spec *spec, number *const totals[], int64_t n, co
     else if (functions_of(spec))
       prefixes[k] = combine(spec, fill_created(functions_of(spec)->neutral), last);
     else if (spec->op == ROWSCAN_LINEAR_RECURRENCE || spec->op == ROWSCAN_GAE ||
-             spec->op == ROWSCAN_WEIGHTED_RECURRENCE) /* a map is no result: that is made of 0, as small as can be */
+             spec->op == ROWSCAN_WEIGHTED_RECURRENCE ||
+             spec->op == ROWSCAN_DECAYED_SUM) /* a map is no result: that is made of 0, as small as can be */
       prefixes[k] = combine(spec, begin(spec, (number){.real = -0.0}), last);
     else
       prefixes[k] = last;
@@ -674,11 +706,28 @@ static number element(const rowscan_spec *spec, const rs_rows *rows, const place
       !is_true(spec->mask_type, read_at(rows, row, RS_MASK, spec->mask_type, e)))
     return identity(spec);
   numbers more = beside(spec, rows, row, e);
-  return omitted                   ? identity(spec)
-         : more.count == 0         ? load(spec, x)
-         : functions_of(spec)      ? load_created(spec, x, &more)
-         : spec->op == ROWSCAN_GAE ? load_step(spec, x, &more)
-                                   : affine(more.of[0], x);
+  if (omitted)
+    return identity(spec);
+  if (functions_of(spec) && more.count)
+    return load_created(spec, x, &more);
+  switch ((int)spec->op) {
+  case ROWSCAN_GAE:
+    return load_step(spec, x, &more);
+  case ROWSCAN_SUM_GRADIENT:
+  case ROWSCAN_EXTREMUM_GRADIENT:
+    return affine((number){.real = 1}, x);
+  case ROWSCAN_LOGSUMEXP_GRADIENT:
+    return load_scaled(spec, x, more.of[1]);
+  default:
+    return more.count ? affine(more.of[0], x) : load(spec, x);
+  }
+}
+
+/* Whether the result of a maximum or minimum is its element. */
+static bool is_its_element(const rowscan_spec *spec, const rs_rows *rows, const places *row, int64_t e) {
+  numbers more = beside(spec, rows, row, e);
+  double x = more.of[0].real, y = more.of[1].real;
+  return x == y || (isnan(x) && isnan(y));
 }
 
 /* Whether a boundary lies before element e in memory, or, of a row of n, behind the last one. */
@@ -697,7 +746,17 @@ static bool boundary_before(const rowscan_spec *spec, const rs_rows *rows, const
   }
 }
 
-/* Of a prefix and its element, what the second output shows. Of an index that is the element that it is of. */
+/* exp(x - y) */
+static number part_of(const rowscan_spec *spec, double x, double y) {
+  bool is_single = spec->acc_type == ROWSCAN_F32;
+  double d = is_single ? (double)((float)y - (float)x) : y - x, most = is_single ? 87 : 708;
+  if (d > most || (!(d > 0) && x == -(double)INFINITY))
+    return (number){0};
+  return (number){.real = d > 0 ? exponential(spec->acc_type, d) : 1};
+}
+
+/* Of a prefix and its element, what the output shows that shows both, the second one if another shows prefixes. Of an
+ * index that is the element that it is of. */
 static number second(const rowscan_spec *spec, const rs_rows *rows, const places *row, int64_t e, number prefix) {
   if (is_index(spec))
     return prefix.whole_factor == UINT64_MAX ? extreme(spec->in_type, spec->op == ROWSCAN_ARGMAX) : prefix;
@@ -706,6 +765,12 @@ static number second(const rowscan_spec *spec, const rs_rows *rows, const places
     return sum(spec->acc_type, prefix, more.of[0]);
   if (spec->op == ROWSCAN_WEIGHTED_RECURRENCE)
     return product(spec->acc_type, prefix, more.of[1]);
+  if (spec->op == ROWSCAN_SUM_GRADIENT)
+    return more.of[0].real != 0 ? prefix : (number){0};
+  if (spec->op == ROWSCAN_EXTREMUM_GRADIENT)
+    return is_its_element(spec, rows, row, e) ? prefix : (number){0};
+  if (spec->op == ROWSCAN_LOGSUMEXP_GRADIENT)
+    return product(spec->acc_type, shown(spec, prefix), part_of(spec, more.of[0].real, more.of[1].real));
   return second_created(spec, prefix, own(spec, rows, row, e), &more);
 }
 
@@ -731,6 +796,8 @@ static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *tota
     if (is_index(spec) && totals[0][i].whole_factor != UINT64_MAX)
       totals[0][i].whole_factor = (uint64_t)e;
     totals[0][i].begins |= boundary_before(spec, rows, &row, n, reverse ? e + 1 : e);
+    if (spec->op == ROWSCAN_EXTREMUM_GRADIENT && i > 0)
+      totals[0][i].begins |= is_its_element(spec, rows, &row, reverse ? e + 1 : e - 1);
   }
   block_totals(spec, totals, n);
   fold(spec, totals, n, start, prefixes);
@@ -739,9 +806,11 @@ static void scan_row(const rowscan_spec *spec, const rs_rows *rows, number *tota
     number prefix = prefixes[exclusive ? i : i + 1];
     if (exclusive && boundary_before(spec, rows, &row, n, reverse ? e + 1 : e))
       prefix = identity(spec);
+    bool weighs = rs_op_of(spec->op)->weighs;
     if (spec->second_type)
-      write_at(rows, &row, RS_SECOND, spec->second_type, e, second(spec, rows, &row, e, prefix));
-    write_at(rows, &row, RS_OUT, spec->out_type, e, shown(spec, prefix));
+      write_at(rows, &row, RS_SECOND, spec->second_type, e,
+               weighs ? shown(spec, prefix) : second(spec, rows, &row, e, prefix));
+    write_at(rows, &row, RS_OUT, spec->out_type, e, weighs ? second(spec, rows, &row, e, prefix) : shown(spec, prefix));
   }
   if (rows->initial)
     write_at(rows, &row, RS_OUT, spec->out_type, reverse ? n : -1, shown(spec, prefixes[0]));

@@ -2711,7 +2711,8 @@ class Ops(Case):
         highest = {"f2": np.inf, "f4": np.inf, "f8": np.inf, "b1": 1, **{t: np.iinfo(t).max for t in INTEGERS}}
         for op in json.loads(self.rowscan("ops", "--json")[0]):
             arguments = [f"--more{i}=0" for i in range(1, op["inputs"])] if op["inputs"] > 2 else []
-            arguments += ["--coefficient=1"] * (op["inputs"] == 2) + ["--params=" + ",".join("1" * op["params"])]
+            one = "--more1=0" if op["op"] == "sum_gradient" else "--coefficient=1"
+            arguments += [one] * (op["inputs"] == 2) + ["--params=" + ",".join("1" * op["params"])]
             arguments = [a for a in arguments if a != "--params="] + ["--second=s.npy"] * (op["outputs"] == 2)
             for dtype, name in SHORT.items():
                 scan = ["scan", "--exclusive", "--json", f"--op={op['op']}", *arguments, "in.npy", "out.npy"]

@@ -463,6 +463,38 @@ START_TEST(further_arrays) {
 }
 END_TEST
 
+/* Operators whose first output shows a prefix with its element, by blocks and one by one, with flags that tell the
+ * same. */
+START_TEST(gradients) {
+  static const rowscan_op ops[] = {ROWSCAN_WEIGHTED_RECURRENCE, ROWSCAN_DECAYED_SUM, ROWSCAN_SUM_GRADIENT,
+                                   ROWSCAN_EXTREMUM_GRADIENT, ROWSCAN_LOGSUMEXP_GRADIENT};
+  uint64_t r = seed + 950 + (uint64_t)_i;
+  for (unsigned i = 0; i < 96; i++) {
+    rowscan_type type = i % 3 ? ROWSCAN_F32 : i % 2 ? ROWSCAN_F64 : ROWSCAN_BF16;
+    rowscan_spec spec = {.size = sizeof spec, .op = ops[_i], .in_type = type, .flags = i / 3 % 4};
+    if (rs_op_of(spec.op)->second && i / 12 % 2)
+      spec.second_type = type;
+    if (i / 24 % 2)
+      spec.segment_mode = (rowscan_mask_mode)(ROWSCAN_MASK_HEADS + i % 3);
+    for (int k = 0; k < rs_op_of(spec.op)->more; k++)
+      spec.more_types[k] = k > 0 && i % 5 == 0 ? ROWSCAN_BOOL : type;
+    if (rowscan_spec_complete(&spec)) /* totals too large beside segments */
+      continue;
+    const int64_t shape[] = {1 + below(&r, 20), 1 + below(&r, i % 4 ? 300 : 9000)};
+    problem p = any_problem(&r, spec, shape, 2, i % 2);
+    for (size_t at = 0; spec.op == ROWSCAN_EXTREMUM_GRADIENT && at < p.more[0].bytes / rowscan_type_bytes(type); at++)
+      put(type, p.more[0].memory + at * rowscan_type_bytes(type),
+          (double)below(&r, 2)); /* many are one, and many not */
+    for (size_t at = 0; spec.op == ROWSCAN_EXTREMUM_GRADIENT && spec.more_types[1] == type &&
+                        at < p.more[1].bytes / rowscan_type_bytes(type);
+         at++)
+      put(type, p.more[1].memory + at * rowscan_type_bytes(type), (double)below(&r, 2));
+    check_problem(&r, &p, false);
+    free_problem(&p);
+  }
+}
+END_TEST
+
 /* Where a row is cut, what the second output shows is of the row's prefix, and not of the piece's: of sums, which other
  * factors of Blend would let fade. */
 START_TEST(second_outputs_at_cuts) {
@@ -1627,6 +1659,7 @@ int main(void) {
   tcase_set_timeout(cases, 600);
   lot_add_loop_test(cases, everything_at_random, 0, ROWSCAN_BOOL);
   lot_add_loop_test(cases, further_arrays, 0, ROWSCAN_BOOL);
+  lot_add_loop_test(cases, gradients, 0, 5);
   lot_add_loop_test(cases, second_outputs_at_cuts, 0, 1);
   lot_add_loop_test(cases, two_outputs_past_the_caches, 0, 1);
   lot_add_loop_test(cases, every_length, 0, sizeof plain_types / sizeof *plain_types);

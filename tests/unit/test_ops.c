@@ -196,7 +196,8 @@ START_TEST(an_operator_is_one_for_good) {
   ck_assert_int_eq(rowscan_spec_parse(&spec, "op=Once length=10"), ROWSCAN_BAD_ARGUMENT);
   ck_assert_str_eq(rowscan_last_error(),
                    "spec: field 'op': 'Once' is not one of sum, prod, max, min, and, or, xor, linear_recurrence, "
-                   "logsumexp, extended_prod, argmax, argmin, gae, weighted_recurrence");
+                   "logsumexp, extended_prod, argmax, argmin, gae, weighted_recurrence, decayed_sum, sum_gradient, "
+                   "extremum_gradient, logsumexp_gradient");
   rowscan_op once = create("op=Once\tnumbers=1  types=any coefficient=0 \r", &by_larger),
              twice = create("op=Twice", NULL);
   ck_assert_int_ne(once, twice);

@@ -163,6 +163,16 @@ START_TEST(segments) {
          "i32 is not bool, u8 or the input's type, f32");
   refuse((rowscan_spec){.op = ROWSCAN_LINEAR_RECURRENCE, .mask_mode = ROWSCAN_MASK_TAILS}, ROWSCAN_UNSUPPORTED,
          "'mask_mode'", "tails, but linear_recurrence uses the mask for its coefficients; set segment_mode");
+  refuse((rowscan_spec){.op = ROWSCAN_LOGSUMEXP_GRADIENT, .mask_mode = ROWSCAN_MASK_SELECT}, ROWSCAN_UNSUPPORTED,
+         "'mask_mode'", "logsumexp_gradient rejects select");
+  refuse((rowscan_spec){.op = ROWSCAN_EXTREMUM_GRADIENT, .flags = ROWSCAN_OMIT_NAN}, ROWSCAN_UNSUPPORTED, "'omit_nan'",
+         "extremum_gradient rejects 1");
+  refuse((rowscan_spec){.op = ROWSCAN_EXTREMUM_GRADIENT, .mask_mode = ROWSCAN_MASK_KEYS}, ROWSCAN_UNSUPPORTED,
+         "'mask_mode'", "extremum_gradient rejects segments");
+  refuse((rowscan_spec){.op = ROWSCAN_EXTREMUM_GRADIENT, .segment_mode = ROWSCAN_MASK_TAILS}, ROWSCAN_UNSUPPORTED,
+         "'segment_mode'", "extremum_gradient rejects segments");
+  refuse((rowscan_spec){.op = ROWSCAN_SUM_GRADIENT, .in_type = ROWSCAN_I32}, ROWSCAN_BAD_ARGUMENT, "'in'",
+         "sum_gradient requires a floating type");
   refuse((rowscan_spec){.op = ROWSCAN_LOGSUMEXP, .in_type = ROWSCAN_F64, .mask_mode = ROWSCAN_MASK_HEADS},
          ROWSCAN_UNSUPPORTED, "'mask_mode'",
          "heads of bool: a segmented total of logsumexp needs 20 bytes, and the limit is 16");
