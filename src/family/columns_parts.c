@@ -63,19 +63,33 @@ static bool best_to_walk(const rs_geometry *columns, const rs_rows *rows) {
   return rows->count >= (int64_t)BUSY * rs_column_shape(columns, RS_TEMPLATE_FURTHER_WALK)->multiprocessors;
 }
 
-/*
- * Of several inputs or outputs, see tune_further.c. What begins on words, unless totals are large and there are columns
- * enough to walk. Rings have a thread each, and want more: 2048 x 16384 argmax with its elements 0.77 of memcpy by
- * walks on an H200, 0.52 by rings, 128 x 512 x 512 gae 0.68 and 0.72.
- */
+/* Of several inputs or outputs, see tune_further.c. */
 static bool are_several(const rs_geometry *columns) {
   return rs_column_shape(columns, RS_TEMPLATE_FURTHER_COLUMNS)->made_of != RS_TEMPLATE_NONE;
 }
 
+/* So many columns that their threads keep multiprocessors busy: the fewer bytes they have to move, the more. */
+static bool enough_for_rings(const rs_geometry *columns, const rs_rows *rows) {
+  enum { LEAST_COLUMNS = 16, BUSY_BYTES = 1200 }; /* of a step; of the columns of a multiprocessor */
+  enum { OF_SEVERAL = 6 };                        /* bytes, however many arrays there are */
+  const rs_shape *ring = rs_column_shape(columns, RS_TEMPLATE_RING_COLUMNS);
+  int64_t bytes = rows->count * (are_several(columns) ? OF_SEVERAL : ring->in + ring->mask + ring->out);
+  return rs_columns_of(rows) >= LEAST_COLUMNS && bytes >= (int64_t)BUSY_BYTES * ring->multiprocessors;
+}
+
+/*
+ * What begins on words. Of several arrays with large totals not where columns are enough for rings, nor where loading
+ * more than 8 bytes twice, for a single output, leaves room for more threads. Of memcpy on an H200, in words, by what
+ * loads twice, and by rings: weighted_recurrence of 4096 x 8192 0.63, 0.73, 0.47; with both outputs 0.69, 0.65; argmax
+ * with its elements of 64 x 2048 x 256 0.79, 0.73; gae of 128 x 512 x 512 0.68 by walks, 0.72 by rings.
+ */
 static bool best_in_words(const rs_geometry *columns, const rs_rows *rows) {
-  if (are_several(columns))
-    return rs_column_shape(columns, RS_TEMPLATE_WIDE)->acc <= 8 || !best_to_walk(columns, rows);
-  return !better_off_words(columns, rows) && !better_as_a_run(columns, rows);
+  enum { LARGE_TOTAL = 8, LARGE = 8 };
+  const rs_shape *wide = rs_column_shape(columns, RS_TEMPLATE_WIDE);
+  if (!are_several(columns))
+    return !better_off_words(columns, rows) && !better_as_a_run(columns, rows);
+  bool large = !wide->second && wide->in + wide->mask + wide->beside > LARGE;
+  return wide->acc <= LARGE_TOTAL || !(large || enough_for_rings(columns, rows));
 }
 
 /*
@@ -107,18 +121,10 @@ static bool best_at_once(const rs_geometry *columns, const rs_rows *rows) {
   return cut.wide.tiles > 1 || need.blocks < LEAST_BLOCKS;
 }
 
-/*
- * So many columns that their threads keep multiprocessors busy: the fewer bytes they have to move, the more. In words
- * wide.cuh is better.
- */
+/* In words wide.cuh is better. */
 static bool best_in_rings(const rs_geometry *columns, const rs_rows *rows) {
-  enum { LEAST_COLUMNS = 16, BUSY_BYTES = 1200 }; /* of a step; of the columns of a multiprocessor */
-  enum { OF_SEVERAL = 6 };                        /* bytes, however many arrays there are */
-  const rs_shape *ring = rs_column_shape(columns, RS_TEMPLATE_RING_COLUMNS),
-                 *wide = rs_column_shape(columns, RS_TEMPLATE_WIDE);
-  int64_t bytes = rows->count * (are_several(columns) ? OF_SEVERAL : ring->in + ring->mask + ring->out);
-  return rs_columns_of(rows) >= LEAST_COLUMNS && bytes >= (int64_t)BUSY_BYTES * ring->multiprocessors &&
-         !(rs_wide_fits(wide, rows) && best_in_words(columns, rows));
+  const rs_shape *wide = rs_column_shape(columns, RS_TEMPLATE_WIDE);
+  return enough_for_rings(columns, rows) && !(rs_wide_fits(wide, rows) && best_in_words(columns, rows));
 }
 
 /*

@@ -216,18 +216,22 @@ static rs_shape wide_shape(const rowscan_spec *spec, int arch) {
   return s;
 }
 
-/* Beside further arrays, each in whole words: a thread has about 32 elements of each. */
+/* Beside further arrays, each in whole words: a thread has so many bytes of all of them. */
 static rs_shape wide_shape_of_several(const rowscan_spec *spec, int arch) {
-  enum { SIZES = 4, WARPS = 4, ELEMENTS = 32, BLOCKS = 4, WIDTH = 8, REGISTERS = 128 };
+  enum { SIZES = 4, WARPS = 4, BYTES = 320, BLOCKS = 4, WIDTH = 8, REGISTERS = 128 };
   rs_shape s = shape_of(spec, RS_TEMPLATE_WIDE);
   rs_candidate sizes[SIZES];
+  if (spec->op == ROWSCAN_LOGSUMEXP_GRADIENT) /* computes, and wants threads: 0.55 of memcpy on an H200, 0.61 without */
+    return (rs_shape){0};
   int widest = (int)rs_larger(rs_larger(s.in, s.out), rs_bytes_of(spec->second_type));
   for (int i = 0; i < RS_MOST_MORE; i++)
     widest = (int)rs_larger(widest, rs_bytes_of(spec->more_types[i]));
   s.vector = (int)rs_larger(rs_smaller(16 / widest, 32 / s.acc), 1);
   s.width = WIDTH;
+  int64_t most = BYTES / (s.vector * rs_read_bytes(spec)),
+          steps = most / 2 + 1; /* of which rs_power() takes the next power */
   for (int i = 0; i < SIZES; i++)
-    sizes[i] = (rs_candidate){WARPS, (int)rs_larger(rs_power(spec->length, 1, ELEMENTS / s.vector) >> i, 1), 0, 0};
+    sizes[i] = (rs_candidate){WARPS, (int)rs_larger(rs_power(spec->length, 1, steps) >> i, 1), 0, 0};
   take_size(spec, arch, sizes, SIZES, BLOCKS, &s);
   share_out(&s, arch, REGISTERS);
   return s;

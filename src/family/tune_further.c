@@ -93,8 +93,9 @@ static rs_shape direct_shape(const rowscan_spec *spec, int arch, int vector) {
 
 /* Of a thread of a ring that has so many elements: about, by what NVRTC made for sm_90. */
 static int ring_registers(const rowscan_spec *spec, int elements) {
-  enum { OTHERS = 32, SMALL = 1, LARGE = 5 };
-  return OTHERS + elements * rs_read_bytes(spec) / 4 + elements * (rs_is_wide(spec) ? LARGE : SMALL);
+  enum { OTHERS = 32, SMALL = 1, MIDDLE = 3, LARGE = 5 };
+  int bytes = rs_spec_register_bytes(spec), of_total = bytes <= 4 ? SMALL : bytes <= 8 ? MIDDLE : LARGE;
+  return OTHERS + elements * rs_read_bytes(spec) / 4 + elements * of_total;
 }
 
 /*

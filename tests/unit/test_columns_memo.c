@@ -804,7 +804,7 @@ START_TEST(columns_with_further_arrays_are_cut_or_walked_along) {
 }
 END_TEST
 
-/* In words where totals are small, or columns too few to walk; in rings where blocks have enough of them. */
+/* In words where totals are small, or columns too few for rings, but not where much is loaded for one output. */
 START_TEST(columns_with_further_arrays_go_in_words_or_rings) {
   enum { LENGTH = 1000, WALK = 96 * 132, RING = 1200 / 6 * 132 };
   static const struct {
@@ -814,8 +814,12 @@ START_TEST(columns_with_further_arrays_go_in_words_or_rings) {
     rs_template made_of;
   } given[] = {{ROWSCAN_GAE, ROWSCAN_F32, WALK - 8, RS_TEMPLATE_WIDE},
                {ROWSCAN_GAE, ROWSCAN_F32, WALK - 7, RS_TEMPLATE_FURTHER_COLUMNS},
-               {ROWSCAN_GAE, ROWSCAN_F32, WALK, RS_TEMPLATE_FURTHER_WALK},
-               {ROWSCAN_GAE, ROWSCAN_F32, RING - 8, RS_TEMPLATE_FURTHER_WALK},
+               {ROWSCAN_GAE, ROWSCAN_F32, WALK + 1, RS_TEMPLATE_FURTHER_WALK},
+               {ROWSCAN_GAE, ROWSCAN_F32, RING - 8, RS_TEMPLATE_WIDE},
+               {ROWSCAN_WEIGHTED_RECURRENCE, ROWSCAN_TYPE_DEFAULT, WALK - 8, RS_TEMPLATE_FURTHER_COLUMNS},
+               {ROWSCAN_WEIGHTED_RECURRENCE, ROWSCAN_TYPE_DEFAULT, WALK, RS_TEMPLATE_FURTHER_WALK},
+               {ROWSCAN_WEIGHTED_RECURRENCE, ROWSCAN_F32, WALK, RS_TEMPLATE_WIDE},
+               {ROWSCAN_DECAYED_SUM, ROWSCAN_TYPE_DEFAULT, WALK, RS_TEMPLATE_WIDE},
                {ROWSCAN_GAE, ROWSCAN_F32, RING, RS_TEMPLATE_RING_COLUMNS},
                {ROWSCAN_GAE, ROWSCAN_F32, RING + 1, RS_TEMPLATE_RING_COLUMNS},
                {ROWSCAN_SUM, ROWSCAN_TYPE_DEFAULT, WALK, RS_TEMPLATE_WIDE},
@@ -824,7 +828,7 @@ START_TEST(columns_with_further_arrays_go_in_words_or_rings) {
                {ROWSCAN_SUM, ROWSCAN_TYPE_DEFAULT, RING + 1, RS_TEMPLATE_RING_COLUMNS}};
   for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
     rowscan_spec spec = {.length = LENGTH, .op = given[i].op, .second_type = given[i].second};
-    if (!given[i].second) { /* a total of 8 bytes */
+    if (spec.op == ROWSCAN_SUM) { /* a total of 8 bytes */
       spec.mask_mode = ROWSCAN_MASK_SELECT;
       spec.segment_mode = ROWSCAN_MASK_HEADS;
     }
