@@ -174,6 +174,15 @@ def test_cleanrl(torch, rollout):
     check(recipe("gae_cleanrl")(*given, GAMMA, LAM), advantages, values)
 
 
+def test_trl(torch, rollout):
+    """Its ppo_trainer.py, in which nothing follows the last token."""
+    rewards, values = rollout.rewards, rollout.values[:-1]
+    never = np.zeros((T, B), bool)
+    want = loop(rewards, values, np.append(values[1:], np.zeros((1, B)), 0), never, never)
+    got = recipe("gae_trl")(torch.from_numpy(rewards.T), torch.from_numpy(values.T), GAMMA, LAM)
+    check([g.T for g in got], want, values)
+
+
 def test_sb3(rollout):
     """Truncated episodes have the value of their last observation in their last reward."""
     rewards = rollout.rewards + GAMMA * np.where(rollout.truncated, rollout.final, 0)
