@@ -35,7 +35,7 @@ PyObject *rp_returns(PyObject *self, PyObject *const *args, Py_ssize_t count) {
 
 /* ---- advantages -------------------------------------------------------------------------------------------------- */
 
-enum { REWARDS, VALUES, NEXT_VALUES, TERMINATED, DONE, INPUTS, GAMMA = INPUTS, LAM, DIM, ACC, ARGUMENTS };
+enum { REWARDS, VALUES, NEXT_VALUES, TERMINATED, DONE, MASK, INPUTS, GAMMA = INPUTS, LAM, DIM, ACC, ARGUMENTS };
 
 /* A call of gae(). */
 typedef struct rollout {
@@ -95,9 +95,13 @@ static bool fits(rollout *all, const rowscan_type acc) {
   bool served = !acc || acc == ROWSCAN_F64 || (acc == ROWSCAN_F32 && rewards->type != ROWSCAN_F64);
   if (!served || !rp_is_floating(rewards->type) || all->views[VALUES].type != rewards->type || !split_values(all))
     return false;
-  for (int i = TERMINATED; i <= DONE; i++)
-    if (all->views[i].type != ROWSCAN_BOOL || !rp_view_broadcast(&all->views[i], rewards->rank, rewards->shape))
+  for (int i = TERMINATED; i <= MASK; i++) {
+    rp_view *flags = &all->views[i];
+    if (i == MASK && !flags->type)
+      continue;
+    if (flags->type != ROWSCAN_BOOL || !rp_view_broadcast(flags, rewards->rank, rewards->shape))
       return false;
+  }
   return true;
 }
 
@@ -121,7 +125,7 @@ static rp_looked look_at_inputs(rollout *all, PyObject *const *args) {
     rp_view *view = &all->views[i];
     if (args[i] != Py_None)
       looked = rp_look_beside(view, args[i], all->kind, rewards);
-    else if (i == NEXT_VALUES)
+    else if (i == NEXT_VALUES || i == MASK)
       view->type = ROWSCAN_TYPE_DEFAULT;
     else if (i == VALUES || !suppose_flags(view, rewards))
       looked = RP_DECLINED;
@@ -147,6 +151,10 @@ static rowscan_status run_gae(rollout *all) {
   problem->second = output_of(&all->returns);
   for (int i = VALUES; i <= DONE; i++)
     problem->more[i - VALUES] = rp_view_input(&all->views[i]);
+  if (all->views[MASK].type) {
+    problem->mask = rp_view_input(&all->views[MASK]);
+    problem->mask_mode = ROWSCAN_MASK_SELECT;
+  }
   return status ? status : rowscan_scan(context, problem, all->stream);
 }
 

@@ -15,10 +15,11 @@
 PyObject *rp_returns(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
 /*
- * gae(rewards, values, next_values, terminated, done, gamma, lam, dim, acc) -> (advantages, returns), new arrays of
- * rewards' shape. So is that of values and next_values; where these are None, values are one longer along dim. Flags
- * broadcast to rewards; on the CPU they may be None. dim is None if rewards have one dimension. NotImplemented as
- * above.
+ * gae(rewards, values, next_values, terminated, done, mask, gamma, lam, dim, acc) -> (advantages, returns), new arrays
+ * of rewards' shape. So is that of values and next_values; where these are None, values are one longer along dim. Flags
+ * broadcast to rewards; on the CPU they may be None. The mask, too, broadcasts, and may be None anywhere: where it is
+ * false, the advantage is that of the next step, whatever the flags there are, and the return that plus the value. dim
+ * is None if rewards have one dimension. NotImplemented as above.
  */
 PyObject *rp_gae(PyObject *self, PyObject *const *args, Py_ssize_t count);
 

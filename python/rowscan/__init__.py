@@ -123,7 +123,7 @@ def discounted_returns(rewards, gamma, done=None, dim=None, *, axis=None, init=N
 
 
 def gae(rewards, values, gamma, lam, next_values=None, terminated=None, done=None, dim=None, *, axis=None,
-        truncated=None, acc=None):
+        truncated=None, mask=None, acc=None):
     """Generalized advantage estimation: the pair of advantages A and of returns, which are A + values.
 
     A[t] = delta[t] + gamma * lam * A[t+1], where A[t+1] counts as 0 if an episode ends with step t, and
@@ -140,10 +140,12 @@ def gae(rewards, values, gamma, lam, next_values=None, terminated=None, done=Non
     done         flags of the steps that an episode ends with, terminated or cut off; the next step is of another one.
                  Steps that are terminated or truncated are done, whatever is here
     truncated    flags of the steps behind which an episode was cut off, by a time limit, say
+    mask         flags of the steps that count, the policy's own; default: all. The others, such as the tokens that a
+                 tool answers with, are passed over: see below
     dim, axis    two names of one integer, the dimension of time; only rewards of one dimension need none
     acc          type of the accumulator, as for linear_recurrence
 
-    Flags are arrays that broadcast to rewards; what is not 0 or False is set.
+    Flags, and mask, are arrays that broadcast to rewards; what is not 0 or False is set.
 
     What is at next_values where terminated does not matter, NaN included. Where an episode ends nothing is passed on,
     an infinity or NaN included. Arrays of one floating type, with numbers for gamma and lam, take one pass, computed in
@@ -154,6 +156,20 @@ def gae(rewards, values, gamma, lam, next_values=None, terminated=None, done=Non
     >>> advantages, returns = rowscan.gae(np.array([1., 1., 1.]), np.array([2., 2., 2., 4.]), 0.5, 0.5, done=[0, 1, 0])
     >>> advantages, returns
     (array([-0.25, -1.  ,  1.  ]), array([1.75, 1.  , 3.  ]))
+
+    A step at which mask is false is masked out: its reward and value do not matter, NaN included. A[t] there is that of
+    the next step of the episode that counts, or 0 if there is none, and the return there is A[t] alone, with no value
+    added. The next value of a step that counts is
+
+    - without next_values, or with 'next_step', the value of the next step of its episode that counts. If there is none
+      it is what follows the episode's last step e, masked out or not: 0 where that is terminated, else values[e+1]
+    - with next_values, next_values[t], or 0 if terminated[t]
+
+    Flags of masked-out steps count: an episode that ends with one ends there, for the steps before it as well.
+
+    >>> rewards, values, mask = np.array([0., 9., 9., 8.]), np.array([1., 9., 9., 2., 0.]), np.array([1, 0, 0, 1])
+    >>> rowscan.gae(rewards, values, 0.5, 0.5, mask=mask)
+    (array([1.5, 6. , 6. , 6. ]), array([2.5, 6. , 6. , 8. ]))
 
     These lines do what other libraries do, with the names that they have for their arrays.
 
@@ -181,6 +197,12 @@ def gae(rewards, values, gamma, lam, next_values=None, terminated=None, done=Non
         values = np.append(values, np.float32(bootstrap_value))
         value_targets = rowscan.gae(rewards, values, gamma, lambda_, done=terminateds)[1]
 
+    RLHF with tools, as verl in compute_gae_advantage_return() before it whitens, of arrays [batch, time]; response_mask
+    is 0 at the tokens of a tool and at padding, and the value behind the last token is 0:
+
+        advantages, returns = rowscan.gae(token_level_rewards, torch.nn.functional.pad(values, (0, 1)), gamma, lam,
+                                          dim=1, mask=response_mask)
+
     Gymnasium, with AutoresetMode.NEXT_STEP, its default: values are those of all observations, one more than steps. The
     step behind the last one of an episode does nothing but reset: leave its advantage out of the loss. ended_before:
     for each environment, whether the step before the rollout ended its episode.
@@ -197,7 +219,7 @@ def gae(rewards, values, gamma, lam, next_values=None, terminated=None, done=Non
                                           truncated=truncations, dim=0)
     """
     return _library_of(rewards, "rewards").gae(rewards, values, gamma, lam, next_values, terminated, done, dim, axis,
-                                               truncated, acc)
+                                               truncated, acc, mask)
 
 
 def create_op(source):

@@ -6,7 +6,7 @@ Arithmetic is that of the array's library, and so are gradients; but where no gr
 pass in C.
 """
 from . import _core
-from ._types import COEFFICIENT, NUMBERS, RECURRENCE, REVERSE, TAILS, is_floating
+from ._types import COEFFICIENT, NUMBERS, RECURRENCE, REVERSE, SELECT, SUM, TAILS, is_floating
 
 NEXT_STEP = "next_step"  # next_values are values[t+1], also where an episode was cut off
 
@@ -47,11 +47,12 @@ def _number_or_array(library, given, what, x):
     return given if isinstance(given, (int, float)) else _array(library, given, what, x)
 
 
-def _recurrence(library, x, factor, done, dim, init, acc, names=None):
+def _recurrence(library, x, factor, done, dim, init, acc, names=None, mask=None):
     """From the end, of episodes that end where done: segments, so that nothing of one is in another, be it NaN."""
     factor = float(factor) if isinstance(factor, int) else factor
-    return library.scan(RECURRENCE, x, dim, REVERSE, factor, COEFFICIENT, init, False, None, acc, None, None, None,
-                        False, done, TAILS if done is not None else 0, None, names)
+    selected = (factor, COEFFICIENT) if mask is None else (mask, SELECT)
+    return library.scan(RECURRENCE, x, dim, REVERSE, *selected, init, False, None, acc, None, None, None, False, done,
+                        TAILS if done is not None else 0, None if mask is None else factor, names)
 
 
 def discounted_returns(library, rewards, gamma, done, dim, axis, init, acc):
@@ -108,9 +109,25 @@ def _values(library, values, next_values, x, dim):
     return values, next_values
 
 
-def _in_one_pass(library, rewards, values, following, gamma, lam, terminated, done, dim, acc):
+def _carried(library, following, mask, terminated, cuts, dim):
+    """The next values of steps, given those of the step right behind each, where steps may be masked out.
+
+    Behind step t is the value of t + 1 if that step counts, or t is the last of its episode or row; else it is what is
+    behind t + 1. So each run of steps with the same next value is a segment, whose sum is that value and zeros.
+    """
+    before = (slice(None),) * dim
+    last = mask[before + (slice(-1, None),)]
+    ends = library.xp.concatenate((mask[before + (slice(1, None),)], last | ~last), dim)
+    ends = ends if cuts is None else ends | cuts
+    x = library.cleared(~ends if terminated is None else ~ends | terminated, following)
+    carried = library.scan(SUM, x, dim, REVERSE, ends, TAILS, None, False, None, None, None)
+    return carried if carried.dtype == x.dtype else library.cast(carried, library.numbers[x.dtype])  # of integers
+
+
+def _in_one_pass(library, rewards, values, following, gamma, lam, terminated, done, dim, acc, mask=None):
     """Advantages and returns; None where the arrays are not of one floating type, or not plain."""
-    both = _core.gae(rewards, values, following, terminated, done, gamma, lam, dim, library.accumulator_number(acc))
+    both = _core.gae(rewards, values, following, terminated, done, mask, gamma, lam, dim,
+                     library.accumulator_number(acc))
     return None if both is NotImplemented else both
 
 
@@ -132,8 +149,8 @@ def _at_once(library, rewards, values, gamma, lam, next_values, terminated, done
     return _in_one_pass(library, rewards, values, None if step else next_values, gamma, lam, terminated, done, dim, acc)
 
 
-def gae(library, rewards, values, gamma, lam, next_values, terminated, done, dim, axis, truncated, acc):
-    if truncated is None and (dim is None or axis is None) and library.may_ask():
+def gae(library, rewards, values, gamma, lam, next_values, terminated, done, dim, axis, truncated, acc, mask):
+    if truncated is None and mask is None and (dim is None or axis is None) and library.may_ask():
         both = _at_once(library, rewards, values, gamma, lam, next_values, terminated, done,
                         axis if dim is None else dim, acc)
         if both is not None:
@@ -141,17 +158,25 @@ def gae(library, rewards, values, gamma, lam, next_values, terminated, done, dim
     rewards, dim = _rewards(library, rewards, dim, axis)
     dim = library.normalised(0 if dim is None else dim, rewards.ndim)
     _check_following(next_values, terminated, truncated, done)
+    are_given = next_values is not None and not isinstance(next_values, str)
     values, following = _values(library, values, next_values, rewards, dim)
     terminated, done = _ends(library, terminated, truncated, done, rewards)
+    mask, counts = _flags(library, mask, "mask", rewards), None
+    if mask is not None:
+        mask = library.xp.broadcast_to(mask, tuple(rewards.shape))
+        if not are_given:
+            following = _carried(library, following, mask, terminated, done, dim)
+        rewards, values, following = (library.cleared(~mask, array) for array in (rewards, values, following))
+        counts = mask if done is None else mask | done  # a pass in C sees no flags of what its mask leaves out
     if library.runs_at_once():
         told = (library.full(False, NUMBERS["bool"], rewards) if flags is None else flags
                 for flags in (terminated, done))
-        both = _in_one_pass(library, rewards, values, following, gamma, lam, *told, dim, acc)
+        both = _in_one_pass(library, rewards, values, following, gamma, lam, *told, dim, acc, counts)
         if both is not None:
             return both
     if terminated is not None:
         following = library.cleared(terminated, following)
     gamma, lam = _number_or_array(library, gamma, "gamma", rewards), _number_or_array(library, lam, "lam", rewards)
     delta = rewards + gamma * following - values
-    advantages = _recurrence(library, delta, gamma * lam, done, dim, None, acc)
+    advantages = _recurrence(library, delta, gamma * lam, done, dim, None, acc, mask=mask)
     return advantages, advantages + values

@@ -183,6 +183,20 @@ def test_trl(torch, rollout):
     check([g.T for g in got], want, values)
 
 
+def test_verl(torch, rollout):
+    """Its core_algos.py, in which observations have no part: nothing follows the last token of the policy's."""
+    rewards, values = rollout.rewards.T, rollout.values[:-1].T
+    mask = (np.random.default_rng(1).random((B, T)) < 0.6).astype("i8")
+    advantages, following, last = np.zeros((B, T)), 0, 0
+    for t in reversed(range(T)):
+        step = rewards[:, t] + GAMMA * following - values[:, t] + GAMMA * LAM * last
+        following = values[:, t] * mask[:, t] + (1 - mask[:, t]) * following
+        advantages[:, t] = last = step * mask[:, t] + (1 - mask[:, t]) * last
+    for bad in rewards, np.nan:
+        given = (torch.tensor(np.where(mask, a, bad)) for a in (rewards, values))
+        check(recipe("gae_verl")(*given, torch.tensor(mask), GAMMA, LAM), advantages, values * mask)
+
+
 def test_sb3(rollout):
     """Truncated episodes have the value of their last observation in their last reward."""
     rewards = rollout.rewards + GAMMA * np.where(rollout.truncated, rollout.final, 0)

@@ -55,6 +55,7 @@ SMOOTH = {
     "discounted_returns": lambda x, m: rowscan.discounted_returns(x, 0.5, done=m, dim=1),
     "gae": lambda x, m: rowscan.gae(x[:, 1:], x, 0.5, 0.5, dim=1),
     "gae, done": lambda x, m: rowscan.gae(x, x, 0.5, 0.5, next_values=2 * x, terminated=m, done=m, dim=1),
+    "gae, mask": lambda x, m: rowscan.gae(x[:, 1:], x, 0.5, 0.5, done=x[:, 1:] > 1, dim=1, mask=m[:, 1:]),
 }
 OTHERS = {
     "argmax": lambda x, m: rowscan.scan(x, 1, "argmax", mask=m),
