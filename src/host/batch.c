@@ -167,6 +167,24 @@ void rs_run_batch(void *run, int64_t chunk, void *seat) {
     s->isa->fence();
 }
 
+int64_t rs_bare_bytes(const rs_run *s) {
+  batch all = {.rows = s->rows.count};
+  bool bare = s->part[RS_IN].wide && dense(s, &all, RS_IN) && s->part[RS_OUT].wide && dense(s, &all, RS_OUT) &&
+              !s->spec->mask_mode && !s->omits && !s->key && !s->value && !s->rows.array[RS_INIT].data &&
+              !s->rows.array[RS_TOTALS].data;
+  return bare ? s->rows.count * s->spec->length * s->size : 0;
+}
+
+void rs_run_bare(const rs_run *s, const rs_rows *rows) {
+  char memory[RS_SLACK_BYTES + RS_SMALL_BYTES + RS_SLACK_BYTES] __attribute__((aligned(16)));
+  char *e = memory + RS_SLACK_BYTES;
+  const rowscan_spec *spec = s->spec;
+  s->loops->lines(rows->array[RS_IN].data, e, spec->length, s->rows.count, NULL, NULL, spec->flags & ROWSCAN_EXCLUSIVE);
+  for (int64_t at = 0; spec->flags & ROWSCAN_EXCLUSIVE && at < s->bare; at += spec->length * s->size)
+    rs_move(e + at, &s->identity, s->size);
+  memcpy(rows->array[RS_OUT].data, e, (size_t)s->bare);
+}
+
 void rs_run_small(const rs_run *s) {
   enum { EACH = RS_SMALL_BYTES };
   char memory[6 * EACH + RS_SLACK_BYTES + EACH + RS_SLACK_BYTES] __attribute__((aligned(64)));

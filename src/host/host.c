@@ -127,16 +127,13 @@ static void set_array(rs_run *s, rs_which p, const rs_operand *from, rowscan_typ
   int64_t bytes = facts[type].bytes, last = s->spec->length - 1;
   rs_wide wide = p == RS_OUT ? s->wide : p == RS_SECOND ? s->second_wide : s->in_wide;
   bool floating = wide == RS_WIDE_f32 || wide == RS_WIDE_f64;
-  *a = (rs_view){from->data,
-                 type,
-                 bytes,
-                 from->step,
-                 facts[type].log2, /* accumulators as they are: */
-                 facts[type].floating == floating && bytes == s->size};
-  if (from->data && s->spec->flags & ROWSCAN_REVERSE && last > 0) {
-    a->data += last * from->step * bytes;
-    a->step = -from->step;
-  }
+  bool reverse = from->data && s->spec->flags & ROWSCAN_REVERSE && last > 0;
+  *a = (rs_view){.type = type,
+                 .bytes = bytes,
+                 .step = reverse ? -from->step : from->step,
+                 .log2 = facts[type].log2, /* accumulators as they are: */
+                 .wide = facts[type].floating == floating && bytes == s->size,
+                 .first = reverse ? last * from->step * bytes : 0};
   if (bytes > s->widest)
     s->widest = bytes;
 }
@@ -343,6 +340,15 @@ static void describe_marks(rs_run *s) {
   s->mark_bits = s->segments == ROWSCAN_MASK_KEYS && type == ROWSCAN_BOOL ? 1 : true_bits(type);
 }
 
+/* Which arrays are present. */
+static void describe_arrays(rs_run *s, const rs_rows *rows) {
+  s->part[RS_INIT].first = s->part[RS_TOTALS].first = s->there = 0;
+  for (int a = 0; a < rs_arrays(rows); a++)
+    if (rows->array[a].data)
+      s->which[s->there++] = (rs_which)a;
+}
+
+/* All but addresses. */
 static void describe(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, const rs_rows *rows) {
   describe_op(s, isa, spec);
   copy_rows(&s->rows, rows, spec->mask_mode != ROWSCAN_MASK_NONE);
@@ -368,6 +374,17 @@ static void describe(rs_run *s, const rs_isa *isa, const rowscan_spec *spec, con
     set_array(s, RS_SEGMENTS, &rows->array[RS_SEGMENTS], spec->segment_type);
   if (s->segments)
     describe_marks(s);
+  describe_arrays(s, rows);
+  s->small = rs_small_serves(s);
+  s->bare = s->small ? rs_bare_bytes(s) : 0;
+}
+
+static void set_addresses(rs_run *s, const rs_rows *rows) {
+  for (int i = 0; i < s->there; i++) {
+    rs_which a = s->which[i];
+    s->rows.array[a].data = rows->array[a].data;
+    s->part[a].data = (char *)rows->array[a].data + s->part[a].first;
+  }
 }
 
 /* ---- how it is cut ----------------------------------------------------------------------------------------------- */
@@ -470,36 +487,70 @@ static void leave(const environment *saved) {
 }
 #endif
 
-void rs_host_run(rs_host *host, const rowscan_spec *spec, const rs_rows *rows) {
+static void run_small(rs_run *s) {
+  environment saved;
+  s->stream = false;
+  enter(&saved);
+  rs_run_small(s);
+  leave(&saved);
+}
+
+static void run_bare(const rs_run *s, const rs_rows *rows) {
+  environment saved;
+  enter(&saved);
+  rs_run_bare(s, rows);
+  leave(&saved);
+}
+
+/* Not inlined: small runs would save registers for it. */
+static RS_OWN_FRAME void run_large(rs_host *host, rs_run *s) {
   RS_MUST_RETURN;
   int threads = rs_pool_threads(host->pool);
-  rs_run s; /* large, and not cleared: describe and choose_ set what is used */
   environment saved;
+  choose_tiles(s, threads);
+  choose_chunks(s, threads);
+  choose_stream(s, host->cache_bytes);
+  atomic_init(&s->turn, 0);
+  enter(&saved);
+  rs_seat *seat = rs_pool_enter(host->pool);
+  s->chain = &seat->chain;
+  if (s->batch)
+    rs_pool_run(host->pool, seat, rs_ceiling(s->tiles, s->chunk_tiles), rs_run_batch, s);
+  else if (s->pieces == 1)
+    rs_pool_run(host->pool, seat, rs_ceiling(s->tiles, s->chunk_tiles), rs_run_tiles, s);
+  else
+    rs_pool_run(host->pool, seat, s->tiles * s->pieces, rs_run_piece, s);
+  rs_pool_leave(host->pool, seat);
+  leave(&saved);
+}
+
+void rs_host_repeat(rs_host *host, rs_run *run, const rs_rows *rows) {
+  if (run->bare) {
+    run_bare(run, rows);
+    return;
+  }
+  set_addresses(run, rows);
+  if (run->small)
+    run_small(run);
+  else
+    run_large(host, run);
+}
+
+bool rs_host_describe(const rs_host *host, rs_run **run, const rowscan_spec *spec, const rs_rows *rows) {
+  if (!*run)
+    *run = malloc(sizeof **run);
+  if (!*run || !rs_rows_any(rows, spec->length))
+    return false;
+  describe(*run, host->isa, spec, rows);
+  return true;
+}
+
+void rs_host_run(rs_host *host, const rowscan_spec *spec, const rs_rows *rows) {
+  rs_run s; /* large, and not cleared: describe and choose_ set what is used */
   if (!rs_rows_any(rows, spec->length))
     return;
   describe(&s, host->isa, spec, rows);
-  if (rs_small_serves(&s)) {
-    s.stream = false;
-    enter(&saved);
-    rs_run_small(&s);
-    leave(&saved);
-    return;
-  }
-  choose_tiles(&s, threads);
-  choose_chunks(&s, threads);
-  choose_stream(&s, host->cache_bytes);
-  atomic_init(&s.turn, 0);
-  enter(&saved);
-  rs_seat *seat = rs_pool_enter(host->pool);
-  s.chain = &seat->chain;
-  if (s.batch)
-    rs_pool_run(host->pool, seat, rs_ceiling(s.tiles, s.chunk_tiles), rs_run_batch, &s);
-  else if (s.pieces == 1)
-    rs_pool_run(host->pool, seat, rs_ceiling(s.tiles, s.chunk_tiles), rs_run_tiles, &s);
-  else
-    rs_pool_run(host->pool, seat, s.tiles * s.pieces, rs_run_piece, &s);
-  rs_pool_leave(host->pool, seat);
-  leave(&saved);
+  rs_host_repeat(host, &s, rows);
 }
 
 void rs_host_combine(const rowscan_spec *spec, void *out, const void *a, const void *b) {

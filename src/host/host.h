@@ -28,6 +28,16 @@ rs_pool *rs_host_pool(const rs_host *host);
  */
 void rs_host_run(rs_host *host, const rowscan_spec *spec, const rs_rows *rows);
 
+/*
+ * The part of rs_host_run that does not depend on addresses, for rs_host_repeat. *run NULL: allocates it; release it
+ * with free(). False: no memory, or nothing to write. The spec must remain.
+ */
+typedef struct rs_run rs_run;
+bool rs_host_describe(const rs_host *host, rs_run **run, const rowscan_spec *spec, const rs_rows *rows);
+
+/* rs_host_run of rows that differ from those in addresses alone. One thread at a time may use a run. */
+void rs_host_repeat(rs_host *host, rs_run *run, const rs_rows *rows);
+
 /* out = a o b for one element of the spec's accumulator type: for joining pieces of a row. May be in place. */
 void rs_host_combine(const rowscan_spec *spec, void *out, const void *a, const void *b);
 
@@ -35,7 +45,7 @@ struct rs_isa;
 
 /*
  * For tests and measurements: makes the host engine use one instruction set's loops, and believe in a last-level cache
- * of so many bytes: problems larger than that are written past it.
+ * of so many bytes: problems larger than that are written past it. Runs that are described already keep their loops.
  */
 void rs_host_force(rs_host *host, const struct rs_isa *isa, int64_t cache_bytes);
 

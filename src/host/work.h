@@ -37,6 +37,7 @@ typedef struct rs_view {
   int64_t bytes, step; /* of an element; from one to the next */
   int log2;            /* of bytes */
   bool wide;           /* elements are accumulators */
+  int64_t first;       /* from the array's first element to where the scan begins, in bytes */
 } rs_view;
 
 /* The counters of the strips of a tile, and their memory. */
@@ -82,9 +83,13 @@ typedef struct rs_seat {
 
 typedef struct rs_run {
   const rs_isa *isa;
+  bool small;   /* rs_small_serves */
+  int64_t bare; /* rs_bare_bytes, if it is small */
   const rowscan_spec *spec;
   rs_rows rows; /* neighbouring dimensions joined */
   rs_view part[RS_ALL_ARRAYS];
+  int there;                     /* how many arrays are present, */
+  rs_which which[RS_ALL_ARRAYS]; /* and which */
   int64_t stride[RS_ALL_ARRAYS]; /* from row to row in the last dimension */
   rs_wide wide, in_wide;         /* of numbers, which elements are converted to and from; in_wide: to */
   int64_t size;                  /* bytes of a number */
@@ -170,7 +175,12 @@ bool rs_small_serves(const rs_run *run);
 /* Chunk number `chunk` of the run, of `chunk_tiles` whole tiles. */
 void rs_run_batch(void *run, int64_t chunk, void *seat);
 
-/* All of a small run, of which nothing is known but what describe() in host.c says. */
+/* Bytes of all results, if nothing is to be gathered, converted or masked, without initial values and totals. Else 0.
+ */
+int64_t rs_bare_bytes(const rs_run *run);
+
+/* All of a small run, of which nothing is known but what describe() in host.c says: one with rs_bare_bytes, or any. */
+void rs_run_bare(const rs_run *run, const rs_rows *rows);
 void rs_run_small(const rs_run *run);
 
 #endif
