@@ -231,20 +231,20 @@ rowscan_status rowscan_plan_module(const rowscan_plan *plan, int index, rowscan_
 
 rowscan_status rowscan_plan_run(rowscan_plan *plan, const rowscan_args *args, struct CUstream_st *stream) {
   RS_UNCANCELLED;
-  rs_rows rows;
   rowscan_args given;
-  rowscan_spec own;
-  const rowscan_spec *spec = &plan->spec;
+  rs_call own, *call;
   rowscan_status status = check_runnable(plan);
   if (!status)
     status = read_args(&args, &given);
+  if (status)
+    return status;
+  status = rs_call_args(&plan->calls, &call, &own, &plan->spec, args);
   if (!status)
-    status = rs_spec_of_run(&spec, &own, args);
+    status = rs_call_check(call, plan->program.arch ? args->workspace : NULL, args->workspace_bytes);
   if (!status)
-    status = rs_rows_from_args(&rows, spec, args);
-  if (!status)
-    status = rs_overlap_check(&rows, spec, plan->program.arch ? args->workspace : NULL, args->workspace_bytes);
-  return status ? status : rs_plan_run(plan, spec, &rows, args->workspace, args->workspace_bytes, stream);
+    status = rs_plan_call(plan, call, args->workspace, args->workspace_bytes, stream);
+  rs_call_end(call);
+  return status;
 }
 
 rowscan_status rowscan_archs(rowscan_context *context, int *archs, int *count) {

@@ -255,13 +255,13 @@ static rowscan_status refuse(const rowscan_context *context, const char *field, 
                  fell ? "; engine auto chose the CPU, because: " : "", fell ? context->why : "");
 }
 
-rowscan_status rs_context_check_host(const rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows,
-                                     const void *stream) {
-  const rs_cuda *driver = context->driver ? context->driver : context->gpu.device.cuda;
+rowscan_status rs_context_check_memory(const rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows,
+                                       const void *stream) {
+  const rs_cuda *driver = rs_context_driver(context);
   if (stream)
     return refuse(context, "stream", stream, ", but this context runs on the CPU, which has no streams");
-  for (int a = 0; a < RS_ALL_ARRAYS && driver; a++) {
-    const void *data = a < rs_arrays(rows) ? rows->array[a].data : NULL;
+  for (int a = 0; a < rs_arrays(rows) && driver; a++) {
+    const void *data = rows->array[a].data;
     if (data && rs_device_alone(driver, data))
       return refuse(context, rs_array_name(spec, (rs_which)a), data,
                     " is memory of a GPU, which the CPU cannot access");
@@ -289,6 +289,7 @@ void rs_context_close(rowscan_context *context) {
   if (context->host)
     rs_host_close(context->host);
   release_gpu(context);
+  rs_calls_free(&context->calls);
   free(context->why);
   free(context);
 }

@@ -71,6 +71,7 @@ void rs_plan_destroy(rowscan_plan *plan) {
     return;
   if (plan->program.arch)
     rs_tiers_close_program(&plan->program);
+  rs_calls_free(&plan->calls);
   free(plan);
 }
 

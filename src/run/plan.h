@@ -5,6 +5,7 @@
 #ifndef RS_PLAN_H
 #define RS_PLAN_H
 
+#include "calls.h"
 #include "context.h"
 #include "gpu/program.h"
 
@@ -12,6 +13,7 @@ struct rowscan_plan {
   rowscan_context *context;
   rowscan_spec spec;
   rs_program program; /* of a GPU, or of an architecture to look at; arch 0: the host engine, and it is not opened */
+  rs_calls calls;     /* runs, as they were read */
 };
 
 /* One to run. The spec is complete. Made ready is the kernel that these rows need; NULL: that most do. */
@@ -42,5 +44,16 @@ rowscan_status rs_plan_prepare(rowscan_plan *plan, const rs_rows *rows);
  * rs_launch. */
 rowscan_status rs_plan_run(rowscan_plan *plan, const rowscan_spec *spec, const rs_rows *rows, void *workspace,
                            size_t workspace_bytes, CUstream stream);
+
+/* The same of a run that is read and checked. */
+static inline rowscan_status rs_plan_call(rowscan_plan *plan, rs_call *call, void *workspace, size_t workspace_bytes,
+                                          CUstream stream) {
+  if (plan->program.arch)
+    return rs_plan_run(plan, &call->spec, &call->rows, workspace, workspace_bytes, stream);
+  rowscan_status status = rs_context_check_host(plan->context, &call->spec, &call->rows, stream);
+  if (!status)
+    rs_call_host(call, plan->context->host);
+  return status;
+}
 
 #endif

@@ -55,6 +55,7 @@ static inline bool ranges_meet(const range *a, const range *b) {
 /* Address of its element [0, ...]; `rank` row dimensions, and the scanned one: `length` elements, `step` apart. */
 typedef struct array {
   const char *field;
+  rs_which which; /* RS_ALL_ARRAYS: the workspace */
   const void *data;
   int64_t bytes; /* of an element */
   int rank;
@@ -185,10 +186,10 @@ static answer solve(equation *e, int i, int64_t target) {
 
 /* ---- two arrays -------------------------------------------------------------------------------------------------- */
 
-/* Element by element in the same place. */
-static bool same_places(const array *a, const array *b) {
-  bool same = a->data == b->data && a->bytes == b->bytes && a->rank == b->rank && a->length == b->length &&
-              (a->length <= 1 || a->step == b->step);
+/* Element by element in the same place, if they begin in the same. */
+static bool lie_alike(const array *a, const array *b) {
+  bool same =
+      a->bytes == b->bytes && a->rank == b->rank && a->length == b->length && (a->length <= 1 || a->step == b->step);
   for (int d = 0; d < a->rank && same; d++)
     same = a->shape[d] <= 1 || a->stride[d] == b->stride[d];
   return same;
@@ -315,6 +316,7 @@ static void add_array(arrays *all, const char *field, const rs_rows *rows, rs_wh
   const rs_operand *from = &rows->array[which];
   array *a = &all->of[all->count];
   a->field = field;
+  a->which = which;
   a->data = from->data;
   a->bytes = from->bytes;
   a->rank = rows->rank;
@@ -330,6 +332,7 @@ static void add_workspace(arrays *all, const void *data, size_t bytes) {
   if (!data || !bytes || bytes >= (size_t)RS_MOST_BYTES)
     return;
   a->field = "workspace";
+  a->which = RS_ALL_ARRAYS;
   a->data = data;
   a->bytes = 1;
   a->rank = 0;
@@ -345,7 +348,7 @@ static void add_output(arrays *all, const rs_rows *rows, const rowscan_spec *spe
   array *a = &all->of[all->count];
   if (length <= 0)
     return;
-  *a = (array){OUTPUT, out->data, out->bytes, rows->rank, rows->shape, out->stride, length, out->step, {0, 0}};
+  *a = (array){OUTPUT, RS_OUT, out->data, out->bytes, rows->rank, rows->shape, out->stride, length, out->step, {0, 0}};
   if (rows->initial && !(spec->flags & ROWSCAN_REVERSE))
     a->data = (const char *)out->data - out->step * out->bytes;
   keep(all, true);
@@ -378,7 +381,7 @@ static void collect_arrays(arrays *all, const rs_rows *rows, const rowscan_spec 
 
 static rowscan_status check_pair(const array *a, const array *b) {
   bool in_place = a->field == OUTPUT && b->field == INPUT;
-  if (!ranges_meet(&a->range, &b->range) || (in_place && same_places(a, b)) || !share_bytes(a, b))
+  if (!ranges_meet(&a->range, &b->range) || (in_place && a->data == b->data && lie_alike(a, b)) || !share_bytes(a, b))
     return ROWSCAN_OK;
   return in_place ? tell_input(a, b) : tell(a, b, "");
 }
@@ -425,4 +428,36 @@ rowscan_status rs_overlap_check(const rs_rows *rows, const rowscan_spec *spec, c
       status = check_pair(&all.of[i], &all.of[j]);
   }
   return status;
+}
+
+/* ---- the same arrays elsewhere ----------------------------------------------------------------------------------- */
+
+/* Bytes after an array's element 0, to the first after its last; and those before it. */
+static uint64_t bytes_after(const rs_rows *rows, const array *a) {
+  return a->range.high - (uintptr_t)rows->array[a->which].data;
+}
+static uint64_t bytes_before(const rs_rows *rows, const array *a) {
+  return (uintptr_t)rows->array[a->which].data - a->range.low;
+}
+
+static rs_pair pair_of(const rs_rows *rows, const array *a, const array *b) {
+  uint64_t least = bytes_after(rows, a) + bytes_before(rows, b);
+  return (rs_pair){.one = &rows->array[a->which].data,
+                   .other = &rows->array[b->which].data,
+                   .least = least,
+                   .room = 0 - (bytes_before(rows, a) + bytes_after(rows, b)) - least,
+                   .may_be_one = a->field == OUTPUT && b->field == INPUT && lie_alike(a, b)};
+}
+
+bool rs_pairs_of(rs_pairs *pairs, const rs_rows *rows, const rowscan_spec *spec) {
+  arrays all;
+  int there = 0;
+  collect_arrays(&all, rows, spec, NULL, 0);
+  for (int a = 0; a < rs_arrays(rows); a++)
+    there += rows->array[a].data != NULL;
+  pairs->count = 0;
+  for (int i = 0; i < all.written; i++)
+    for (int j = i + 1; j < all.count; j++)
+      pairs->of[pairs->count++] = pair_of(rows, &all.of[i], &all.of[j]);
+  return there == all.count && rows->count > 0 && spec->length > 0;
 }

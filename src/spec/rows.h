@@ -134,4 +134,35 @@ enum { RS_OVERLAP_WORK = 2000 };
 rowscan_status rs_overlap_check(const rs_rows *rows, const rowscan_spec *spec, const void *workspace,
                                 size_t workspace_bytes);
 
+/*
+ * Two arrays, at least one of them written. They share no byte if the distance from one's address to the other's,
+ * modulo 2^64, is between `least` and `least + room`.
+ */
+typedef struct rs_pair {
+  void *const *one, *const *other; /* the addresses in the rows */
+  uint64_t least, room;
+  bool may_be_one; /* output and input, which may be the same array */
+} rs_pair;
+
+typedef struct rs_pairs {
+  int count;
+  rs_pair of[3 * RS_ALL_ARRAYS];
+} rs_pairs;
+
+/*
+ * All pairs of rows that rs_overlap_check has accepted. The pairs point into `rows`. False: the rows have no elements,
+ * or an array exceeds the address space.
+ */
+bool rs_pairs_of(rs_pairs *pairs, const rs_rows *rows, const rowscan_spec *spec);
+
+/* Whether no pair overlaps at the rows' present addresses. False: rs_overlap_check must decide. */
+static inline bool rs_pairs_apart(const rs_pairs *pairs) {
+  for (const rs_pair *pair = pairs->of; pair < pairs->of + pairs->count; pair++) {
+    uint64_t distance = (uintptr_t)*pair->other - (uintptr_t)*pair->one;
+    if (distance - pair->least > pair->room && (distance || !pair->may_be_one))
+      return false;
+  }
+  return true;
+}
+
 #endif
