@@ -8,6 +8,9 @@
  *
  * bench_host --cells | --offsets | --threads [--csv] [--only CELL] [--seconds S]: beside a plain loop, over outputs at
  * 16 places of a page, and two threads beside one (bench_cells.c). Any of the three, in this order.
+ *
+ * bench_host --calls: what calls of small arrays cost, in ns. Instructions of 50000 calls of each length, for every
+ * function: valgrind --tool=callgrind tests/bench/bench_host --calls, and callgrind_annotate --inclusive=yes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +167,44 @@ static shape shrunk(shape p, int64_t elements) {
   return p;
 }
 
+/* The least of several times, of so many calls each: of `plan`, or of the problem. */
+static double call_ns(rowscan_context *context, const rowscan_problem *problem, rowscan_plan *plan,
+                      const rowscan_args *args) {
+  enum { TIMES = 50, CALLS = 1000 };
+  double least = 1e9;
+  for (int time = 0; time < TIMES; time++) {
+    double start = now();
+    for (int i = 0; i < CALLS; i++)
+      if (plan ? rowscan_plan_run(plan, args, NULL) : rowscan_scan_host(context, problem))
+        exit(1);
+    double ns = 1e9 * (now() - start) / CALLS;
+    least = ns < least ? ns : least;
+  }
+  return least;
+}
+
+static int small_calls(void) {
+  static const int64_t lengths[] = {1, 16, 64, 256, 1024};
+  float in[1024] = {1}, out[1024];
+  rowscan_context *context;
+  if (rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST)))
+    return 1;
+  for (int i = 0; i < (int)(sizeof lengths / sizeof *lengths); i++) {
+    rowscan_problem problem = *ROWSCAN_PROBLEM(.op = ROWSCAN_SUM, .rank = 1, .shape = &lengths[i]);
+    rowscan_args args = *ROWSCAN_ARGS(.input = in, .output = out, .rows = 1);
+    rowscan_plan *plan;
+    problem.input.data = in;
+    problem.output.data = out;
+    if (rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.op = ROWSCAN_SUM, .length = lengths[i])))
+      return 1;
+    printf("%5lld f32: rowscan_scan_host %6.0f ns, rowscan_plan_run %6.0f ns\n", (long long)lengths[i],
+           call_ns(context, &problem, NULL, NULL), call_ns(context, NULL, plan, &args));
+    rowscan_plan_destroy(plan);
+  }
+  rowscan_close(context);
+  return 0;
+}
+
 /* The tables of bench_cells.c that arguments ask for. */
 static int beside_others(int argc, char **argv) {
   bench_options options = {.only = -1, .seconds = 0.5};
@@ -190,6 +231,8 @@ static int beside_others(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  if (argc > 1 && !strcmp(argv[1], "--calls"))
+    return small_calls();
   if (argc > 1 && !strncmp(argv[1], "--", 2))
     return beside_others(argc, argv);
   enum { SHAPES = sizeof shapes / sizeof *shapes };
