@@ -179,10 +179,12 @@ void rs_run_bare(const rs_run *s, const rs_rows *rows) {
   char memory[RS_SLACK_BYTES + RS_SMALL_BYTES + RS_SLACK_BYTES] __attribute__((aligned(16)));
   char *e = memory + RS_SLACK_BYTES;
   const rowscan_spec *spec = s->spec;
-  s->loops->lines(rows->array[RS_IN].data, e, spec->length, s->rows.count, NULL, NULL, spec->flags & ROWSCAN_EXCLUSIVE);
+  const char *x = (const char *)rows->array[RS_IN].data + s->part[RS_IN].first;
+  char *y = (char *)rows->array[RS_OUT].data + s->part[RS_OUT].first;
+  s->loops->lines(x, e, spec->length, s->rows.count, NULL, NULL, spec->flags & ROWSCAN_EXCLUSIVE);
   for (int64_t at = 0; spec->flags & ROWSCAN_EXCLUSIVE && at < s->bare; at += spec->length * s->size)
     rs_move(e + at, &s->identity, s->size);
-  memcpy(rows->array[RS_OUT].data, e, (size_t)s->bare);
+  memcpy(y, e, (size_t)s->bare);
 }
 
 void rs_run_small(const rs_run *s) {

@@ -219,8 +219,8 @@ void rs_calls_free(rs_calls *calls) {
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static inline bool recalls(rs_call *call, const rs_form *form, const void *source) {
-  return call->known && same_words(&call->given, form, source) && same_numbers(&call->given, source) &&
-         move(call, source);
+  return call->known && same_words(&call->given, form, source) && move(call, source) &&
+         same_numbers(&call->given, source);
 }
 
 static rs_call *nowhere(rs_call *own) {

@@ -231,6 +231,10 @@ static void totals_besides(given *g) {
 static void no_init(given *g) {
   g->problem.init.data = g->args.init = NULL;
 }
+static void no_init_with_stray_strides(given *g) {
+  no_init(g);
+  g->problem.init.strides = g->args.init_strides = (const int64_t *)(uintptr_t)8; /* nobody looks at them */
+}
 static void fewer_rows(given *g) {
   g->shape[0]--;
 }
@@ -376,6 +380,7 @@ static const struct {
                CHANGE(no_totals),
                CHANGE(totals_besides),
                CHANGE(no_init),
+               CHANGE(no_init_with_stray_strides),
                CHANGE(fewer_rows),
                CHANGE(no_rows),
                CHANGE(negative_rows),
@@ -557,6 +562,38 @@ START_TEST(calls_that_take_turns_are_right) {
 }
 END_TEST
 
+/* Rows whose steps go down in memory, and whose scan goes up: it begins at the lowest address, not at the array's. */
+START_TEST(steps_that_go_down_are_scanned_from_below) {
+  enum { STEPS = 8, AT = 16, AROUND = 40 };
+  const int64_t shape = STEPS, down = -1, rows[] = {STEPS, -1};
+  rowscan_plan *plan;
+  ck_assert(
+      !rowscan_plan_create(&plan, warm, ROWSCAN_SPEC(.op = ROWSCAN_SUM, .flags = ROWSCAN_REVERSE, .length = STEPS)));
+  for (int i = 0; i < 6; i++) {
+    float x[AROUND], y[AROUND];
+    for (int k = 0; k < AROUND; k++) {
+      x[k] = (float)k;
+      y[k] = -1;
+    }
+    rowscan_problem problem = *ROWSCAN_PROBLEM(.op = ROWSCAN_SUM, .flags = ROWSCAN_REVERSE, .rank = 1, .shape = &shape);
+    problem.input = (rowscan_input){.data = x + AT + STEPS - 1, .strides = &down};
+    problem.output = (rowscan_output){.data = y + AT + STEPS - 1, .strides = &down};
+    ck_assert(i % 2 ? !rowscan_scan_host(warm, &problem)
+                    : !rowscan_plan_run(plan,
+                                        ROWSCAN_ARGS(.input = x + AT + STEPS - 1, .output = y + AT + STEPS - 1,
+                                                     .rows = 1, .input_strides = rows, .output_strides = rows),
+                                        NULL));
+    float sum = 0;
+    for (int k = 0; k < AROUND; k++) {
+      bool inside = k >= AT && k < AT + STEPS;
+      sum += inside ? x[k] : 0;
+      ck_assert(y[k] == (inside ? sum : -1));
+    }
+  }
+  rowscan_plan_destroy(plan);
+}
+END_TEST
+
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 enum { THREADS = 4, LONGEST = 40 };
@@ -607,6 +644,7 @@ int main(void) {
   tcase_add_loop_test(cases, no_call_is_taken_for_another, 0, KINDS * CALLINGS);
   tcase_add_loop_test(cases, other_addresses_are_no_other_call, 0, KINDS);
   tcase_add_loop_test(cases, calls_that_take_turns_are_right, 0, KINDS);
+  tcase_add_test(cases, steps_that_go_down_are_scanned_from_below);
   tcase_add_test(cases, threads_share_a_context_and_a_plan);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
