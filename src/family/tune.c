@@ -86,7 +86,7 @@ static bool are_whole(whole_rows whole, int64_t rows, int multiprocessors) {
 
 /*
  * Of a plan for any length. A warp each is faster by words, and needs many rows; measured on an H100
- * (tests/results/h100_72096b7_any_length_regimes.csv).
+ * (h100_72096b7_any_length_regimes of HISTORY.md).
  */
 static bool cut_any_length(const rowscan_spec *spec, bool words, int64_t length, int64_t rows, int multiprocessors) {
   enum { BRIEF = 1024, ONE_BY_ONE = 2048, BYTES = 8192, FEW = 4 }; /* FEW: rows of a multiprocessor */
