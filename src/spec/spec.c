@@ -205,7 +205,8 @@ static rowscan_status check_none_left_out(const rowscan_spec *spec) {
   if (spec->flags & ROWSCAN_OMIT_NAN)
     return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field 'omit_nan': %s rejects 1", op->name);
   bool segments = spec->mask_mode || spec->segment_mode;
-  /* It has some of its own. Beside others, kernels of rows at any address had other results on an H200 than the host. */
+  /* It has some of its own. Beside others, kernels of rows at any address had other results on an H200 than the host.
+   */
   if (segments && spec->op == ROWSCAN_EXTREMUM_GRADIENT)
     return rs_fail(ROWSCAN_UNSUPPORTED, "spec: field '%s': %s rejects segments",
                    spec->mask_mode ? "mask_mode" : "segment_mode", op->name);
