@@ -323,27 +323,33 @@ static PyObject *spec_text(const rowscan_spec *spec) {
   return made;
 }
 
-PyObject *rp_scan(rp_call *call, const rp_kind *kind) {
-  rp_views v;
-  rp_further decay;
-  rp_looked looked = look_at_all(&v, call, &decay, kind);
-  if (looked == RP_DECLINED)
-    Py_RETURN_NOTIMPLEMENTED;
-  if (looked == RP_FAILED)
-    return NULL;
+/* What look_at_mask() made of a number; `declined`: Python gets the call as it was. */
+static void forget_decay(rp_call *call, const rp_further *decay, bool declined) {
+  if (call->further != decay)
+    return;
+  call->further = NULL;
+  if (declined) {
+    call->op = ROWSCAN_LINEAR_RECURRENCE;
+    call->mask_mode = ROWSCAN_MASK_COEFFICIENT;
+  }
+}
+
+/* The scan of arrays that were looked at; what rp_scan() says. */
+static PyObject *scan_seen(rp_call *call, const rp_kind *kind, rp_views *v) {
+  rp_looked looked = RP_SEEN;
   PyObject *out = NULL;
   if (call->out == Py_None && call->wanted) {
-    suppose_out(&v.out, &v.x, call->out_type);
+    suppose_out(&v->out, &v->x, call->out_type);
     out = rp_new_ref(Py_None);
   } else {
     /* x's own view may be that of a row of one element; a new array is made like the array itself. */
-    out = call->out != Py_None ? rp_new_ref(call->out) : rp_new_like(kind, call->x, &v.x, call->out_type);
-    looked = !out ? RP_FAILED : call->out != Py_None ? RP_SEEN : rp_look_beside(&v.out, out, kind, &v.x);
-    if (looked == RP_SEEN && !rp_fit_out(&v, call))
+    out = call->out != Py_None ? rp_new_ref(call->out) : rp_new_like(kind, call->x, &v->x, call->out_type);
+    looked = !out ? RP_FAILED : call->out != Py_None ? RP_SEEN : rp_look_beside(&v->out, out, kind, &v->x);
+    if (looked == RP_SEEN && !rp_fit_out(v, call))
       looked = RP_DECLINED;
   }
   void *stream;
-  if (looked == RP_SEEN && !rp_stream_of(kind, &v.x, &stream))
+  if (looked == RP_SEEN && !rp_stream_of(kind, &v->x, &stream))
     looked = RP_FAILED;
   if (looked != RP_SEEN) {
     Py_XDECREF(out);
@@ -351,10 +357,21 @@ PyObject *rp_scan(rp_call *call, const rp_kind *kind) {
   }
   rowscan_spec spec = {.size = sizeof spec};
   PyThreadState *state = PyEval_SaveThread();
-  rowscan_status status = rp_run(call, &v, stream, &spec);
+  rowscan_status status = rp_run(call, v, stream, &spec);
   PyEval_RestoreThread(state);
   if (!status && call->wanted == RP_SCAN)
     return out;
   Py_DECREF(out);
   return status ? rp_fail(status) : call->wanted == RP_SPEC ? spec_text(&spec) : rp_new_ref(Py_None);
+}
+
+PyObject *rp_scan(rp_call *call, const rp_kind *kind) {
+  rp_views v;
+  rp_further decay;
+  rp_looked looked = look_at_all(&v, call, &decay, kind);
+  PyObject *y = looked == RP_SEEN       ? scan_seen(call, kind, &v)
+                : looked == RP_DECLINED ? rp_new_ref(Py_NotImplemented)
+                                        : NULL;
+  forget_decay(call, &decay, y == Py_NotImplemented);
+  return y;
 }

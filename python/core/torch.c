@@ -109,8 +109,8 @@ rp_guard rp_torch_guard(const rp_call *call, const rp_kind *kind) {
   for (int i = 0; i < count && guard == RP_GUARD_PLAIN; i++)
     if (others[i] != Py_None && !rp_is_number(others[i])) {
       bool its;
-      guard = Py_TYPE(others[i]) != kind->type && !rp_kind_of(others[i], false) ? RP_GUARD_OTHER
-                                                                                : guard_tensor(others[i], &its);
+      const rp_kind *of = Py_TYPE(others[i]) == kind->type ? kind : rp_kind_of(others[i], false);
+      guard = !of || !of->torch ? RP_GUARD_OTHER : guard_tensor(others[i], &its);
       of_others |= its;
     }
   if (guard != RP_GUARD_PLAIN || !(gradient || of_others))

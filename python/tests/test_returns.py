@@ -561,3 +561,25 @@ def test_an_output_may_be_a_further_array(torch):
     x, a, mask = torch.arange(6.), torch.full((6,), 0.5), torch.arange(6) % 2 == 0
     want = rowscan.linear_recurrence(x, a, 0, mask=mask)
     assert rowscan.linear_recurrence(x, a, 0, mask=mask, out=a) is a and torch.equal(a, want)
+
+
+def test_a_number_beside_what_the_quick_way_declines(tmp_path):
+    """The call is then Python's, as it was made."""
+    x = np.arange(6, dtype="f4").reshape(2, 3)
+    wanted = rowscan.linear_recurrence(x, 0.5, 1)
+    out = np.memmap(tmp_path / "out", "f4", "w+", shape=(2, 3))
+    rowscan.linear_recurrence(x, 0.5, 1, out=out)
+    assert np.array_equal(out, wanted)
+    out[:] = 0
+    rowscan.scan(x, 1, "linear_recurrence", coefficient=0.5, out=out)
+    assert np.array_equal(out, wanted)
+    with pytest.raises((TypeError, ValueError), match="out"):
+        rowscan.linear_recurrence(x, 0.5, 1, out=np.empty((3, 3), "f4"))
+
+
+def test_a_torch_call_beside_an_array_of_numpy():
+    torch = pytest.importorskip("torch")
+    x, ones = torch.ones(2, 3), np.ones((2, 3), bool)
+    rowscan.cumsum(np.ones(3, "f4"), 0)  # the quick way knows NumPy's arrays now
+    assert torch.equal(rowscan.cumsum(x, 1, mask=ones), rowscan.cumsum(x, 1))
+    assert torch.equal(rowscan.linear_recurrence(x, ones.astype("f4"), 1), rowscan.cumsum(x, 1))

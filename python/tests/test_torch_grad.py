@@ -190,6 +190,30 @@ def test_gradient_beside_a_number(device, c, flags):
 
 
 @on_devices
+def test_gradients_that_are_not_what_they_look_like(device):
+    """With torch's negative bit, batched, or zeros without memory."""
+    x, a = leaf(6, device=device), leaf(6, device=device, seed=1)
+    g = torch.complex(torch.zeros(6, dtype=F64), torch.arange(1., 7, dtype=F64)).to(device).conj().imag
+    assert g.is_neg()
+    for scan in (lambda x: rowscan.cumprod(x, 0), lambda x: rowscan.linear_recurrence(x, a, 0),
+                 lambda x: rowscan.cummax(x, 0), lambda x: rowscan.linear_recurrence(x, .5, 0)):
+        y = scan(x)
+        plain, = torch.autograd.grad(y, x, g.resolve_neg().clone(), retain_graph=True)
+        assert torch.equal(torch.autograd.grad(y, x, g, retain_graph=True)[0], plain)
+        zeros = torch._efficientzerotensor(6, dtype=F64, device=device)
+        assert not torch.autograd.grad(y, x, zeros)[0].any()
+        whole = torch.autograd.functional.jacobian(scan, x.detach())
+        assert torch.allclose(torch.autograd.functional.jacobian(scan, x.detach(), vectorize=True), whole)
+
+
+@on_devices
+def test_a_mask_for_one_element_without_dimensions(device):
+    x = torch.tensor(2., requires_grad=True, device=device)
+    rowscan.cumsum(x, 0, mask=torch.tensor([3.], device=device), mask_mode="multiply").backward()
+    assert x.grad == 3
+
+
+@on_devices
 def test_each_backward_pass_can_be_repeated_or_not(device):
     """What is saved is let go of, but where nothing is."""
     x, a = leaf(3, 9, device=device), leaf(3, 9, device=device, seed=1)

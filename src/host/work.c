@@ -293,8 +293,8 @@ static lines joins_of(const rs_run *s, rs_seat *k, const block *b, view v, marks
   for (int64_t i = 0; i < first * to; i++)
     rs_move(k->factor + i * s->size, &s->one, s->size);
   s->isa->joins[m.log2][s->size == 8](k->factor + first * to * s->size,
-                                      (const char *)m.y.data + (m.keys ? step << m.log2 : 0), m.keys ? m.y.data : NULL,
-                                      m.bits, &s->one, g);
+                                      (const char *)m.y.data + (m.keys ? step * (1 << m.log2) : 0),
+                                      m.keys ? m.y.data : NULL, m.bits, &s->one, g);
   return (lines){k->factor, v.n};
 }
 
