@@ -211,12 +211,6 @@ def _node_backward(kept, saved, number, wanted, g):
     dim, flags, kind, mask_mode, _, op = kept
     x, mask, y = saved or (None, None, None)
     several = mask is not None
-    if y is not None:
-        if op == RECURRENCE and wanted[2] and operators.fits_one_scan(g, dim, flags, mask, y):
-            d, d_mask = operators.op_recurrence_back(g, mask, y, None, dim, flags, DEFAULT)[:2]
-            return d if wanted[0] else None, None, d_mask
-        if op == PROD and operators.fits_one_scan(g, dim, flags, x, y):
-            return operators.op_product_back(g, x, y, None, dim, flags, DEFAULT)[0], None
     if op == DECAYED:
         op, mask_mode, mask = RECURRENCE, COEFFICIENT, torch.full((), number, dtype=DTYPES[kind], device=g.device)
     if mask is not None:

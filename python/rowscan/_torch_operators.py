@@ -212,7 +212,7 @@ def _weigh_back(g, a, y, dim, flags, acc, dx, da, totals):
         raise TypeError(f"rowscan can't scan {g.dtype} tensors that lie so in memory with further arrays")
 
 
-def recurrence_back(g, a, y, init, dim, flags, acc):
+def _kernel_recurrence_back(g, a, y, init, dim, flags, acc):
     """Of x and a; and that of x[0] in the accumulator."""
     dx, da, totals = made = _fake_recurrence_back(g, a, y, init, dim, flags, acc)
     _weigh_back(g, a, y, dim, flags, acc, dx, da, totals)
@@ -225,7 +225,7 @@ def recurrence_back(g, a, y, init, dim, flags, acc):
     return made
 
 
-def product_back(g, x, y, init, dim, flags, acc):
+def _kernel_product_back(g, x, y, init, dim, flags, acc):
     """Of x, which is its own coefficient; and what that of x[0] is times what comes before it, in the accumulator."""
     dx, totals = made = _fake_product_back(g, x, y, init, dim, flags, acc)
     _weigh_back(g, x, y, dim, flags, acc, None, dx, totals)
@@ -260,8 +260,8 @@ for _key in ("CPU", "CUDA"):
     _library.impl("_scan_starts_totals", _kernel_starts, _key)
     _library.impl("_scan_back", _kernel_back, _key)
     _library.impl("_scan_back_totals", _kernel_back, _key)
-    _library.impl("_recurrence_back", recurrence_back, _key)
-    _library.impl("_product_back", product_back, _key)
+    _library.impl("_recurrence_back", _kernel_recurrence_back, _key)
+    _library.impl("_product_back", _kernel_product_back, _key)
 _library.impl("_scan_further", _fake_further, "Meta")
 _library.impl("_scan_starts", _fake_starts, "Meta")
 _library.impl("_scan_starts_totals", _fake_starts, "Meta")
@@ -573,20 +573,15 @@ def _backwards(a, g, g_totals, dim, flags, acc, of_init, starts=None):
     return d, d_init
 
 
-def fits_one_scan(g, dim, flags, *arrays):
-    """Whether an operator of the library makes the gradients of a scan with these flags in one of its own.
+def _fits_one_scan(node, g, g_totals, *arrays):
+    """Whether an operator of the library makes the gradients of a scan in one of its own.
 
-    Not where that is to be seen; g are the gradients of the results, and arrays lie beside them.
+    Not where that is to be seen, nor of scans that it does not support. The arrays lie beside the results' gradients g.
     """
-    if flags & (EXCLUSIVE | INCLUDE_INITIAL | OMIT_NAN) or not g.dim() or not g.shape[dim] or _is_followed(g, *arrays):
+    plain = not node.flags & (EXCLUSIVE | INCLUDE_INITIAL | OMIT_NAN) and node.starts is None and g_totals is None
+    if not plain or not g.dim() or not g.shape[node.dim] or _is_followed(g, *arrays, node.init):
         return False
     return all(array is not None and array.dtype == g.dtype and array.shape == g.shape for array in arrays)
-
-
-def _fits_one_scan(node, g, g_totals, *arrays):
-    """The same of a node, whose scan may have what no such operator knows of."""
-    return (node.starts is None and g_totals is None and fits_one_scan(g, node.dim, node.flags, *arrays)
-            and not _is_followed(node.init))
 
 
 def _in_one_scan(node, op, g, a, b=None, acc=DEFAULT, init=None, totals_type=0):
