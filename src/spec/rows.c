@@ -708,9 +708,10 @@ rowscan_status rs_rows_from_problem(rs_rows *rows, rowscan_spec *spec, const row
   return complete_rows(rows, spec, all);
 }
 
-/* That of a recurrence is a sum's, whose kernels come with the library; operators of the caller's have their own. */
+/* That of a recurrence is a sum's, whose kernels come with the library, and so is one that a weight would change;
+ * operators of the caller's have their own. */
 static rowscan_op initial_op(rowscan_op op) {
-  return rs_op_of(op)->kind == RS_RECURRENCE ? ROWSCAN_SUM : op;
+  return rs_op_of(op)->kind == RS_RECURRENCE || rs_op_of(op)->weighs ? ROWSCAN_SUM : op;
 }
 
 void rs_initial_rows(rs_rows *to, rowscan_spec *to_spec, const rs_rows *rows, const rowscan_spec *spec) {
