@@ -455,10 +455,10 @@ typedef struct rowscan_operator {
  * __has_include, __has_embed, parts that make up one of these words, and a comment between # and a directive's name are
  * BAD_ARGUMENT anywhere, in comments and strings too.
  *
- * The operator supports all layouts, flags, masks and types, by the rules of ROWSCAN_SUM. Not supported: rowscan_carry;
- * rows that are cut, in rowscan_scan_host on a GPU; segments where a total and its flag or key exceed 16 bytes; the
- * host engine without functions for the accumulator's type. Each of these is UNSUPPORTED. For inputs=, params= and
- * outputs= the rules of rowscan_problem.more apply.
+ * The operator supports all layouts, flags, masks and types, by the rules of ROWSCAN_SUM. Not supported: rowscan_carry
+ * and rows that are cut in rowscan_scan_host, both on a GPU; segments where a total and its flag or key exceed 16
+ * bytes; the host engine without functions for the accumulator's type. Each of these is UNSUPPORTED. For inputs=,
+ * params= and outputs= the rules of rowscan_problem.more apply.
  *
  * Errors: BAD_ARGUMENT (the first line is wrong; the text would read a file; another text already uses the name);
  * UNSUPPORTED (the process has 64 operators); OUT_OF_MEMORY. Errors in the struct show when a kernel is compiled:
@@ -977,7 +977,7 @@ typedef struct rowscan_problem {
    *
    * Further arrays are `more`, `second`, segments beside a mask or coefficients, and the numbers `params`. Scans with
    * them support all layouts, flags, strides and lengths, with the same bits everywhere. Their kernels are others, and
-   * slower for the same bytes. rowscan_carry, and forcing ROWSCAN_REGIME_COLUMN, are UNSUPPORTED. */
+   * slower for the same bytes. On a GPU rowscan_carry, and forcing ROWSCAN_REGIME_COLUMN, are UNSUPPORTED. */
   rowscan_input more[4];
   rowscan_output second;  /* second output, of `shape` with ROWSCAN_INCLUDE_INITIAL too. ARGMAX, ARGMIN: the elements at
                              the indices; GAE: returns; WEIGHTED_RECURRENCE and gradients: the sums before the weights.
@@ -1025,7 +1025,7 @@ ROWSCAN_API rowscan_status rowscan_workspace_bytes(rowscan_context *context, con
  * GPU's memory. The bits are the same. The context keeps the streams, the pinned memory and the GPU memory
  * (`staging_bytes`) of up to four such scans at a time for the next ones, until it is closed. Many threads may call it.
  * Errors: those of rowscan_plan_create and rowscan_plan_run; UNSUPPORTED (on a GPU: rows that do not fit into a piece,
- * of an operator that rowscan_carry does not support, or with further arrays).
+ * of an operator that rowscan_carry does not support there, or with further arrays).
  */
 ROWSCAN_API rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
@@ -1061,8 +1061,8 @@ ROWSCAN_API rowscan_status rowscan_problem_spec(const rowscan_problem *problem, 
  * holds the last elements. Initial values are those of the first chunk; totals are those of all elements so far. With
  * ROWSCAN_INCLUDE_INITIAL the additional element is the prefix before the chunk.
  *
- * A carry keeps up to two values of the accumulator type per row for each power of two of the number of elements, in
- * the engine's memory. In place it needs as much memory again as a chunk. A chunk is read twice. It is scanned in
+ * A carry keeps up to two totals per row for each power of two of the number of elements, in the engine's memory. In
+ * place on a GPU it needs as much memory again as a chunk. A chunk is read twice. It is scanned in
  * pieces of powers of two, aligned in the row: one piece if all chunks have the same power of two, else up to 2
  * log2(length), with a few launches each.
  *
@@ -1071,9 +1071,10 @@ ROWSCAN_API rowscan_status rowscan_problem_spec(const rowscan_problem *problem, 
  * scan, of any form. rowscan_carry_destroy waits for what is queued, and must be called before the context is closed;
  * NULL is ignored.
  *
- * Errors: those of rowscan_scan; BAD_ARGUMENT (a chunk of another form); UNSUPPORTED (under capture; segments;
- * LINEAR_RECURRENCE, LOGSUMEXP, EXTENDED_PROD, ARGMAX, ARGMIN and operators of your own, whose totals are more than a
- * value; further arrays, see rowscan_problem.more).
+ * Errors: those of rowscan_scan; BAD_ARGUMENT (a chunk of another form); UNSUPPORTED (ARGMAX and ARGMIN in reverse,
+ * whose indices count from an element that is not known yet; on a GPU: under capture; segments; LINEAR_RECURRENCE,
+ * LOGSUMEXP, EXTENDED_PROD, ARGMAX, ARGMIN and operators of your own, whose totals are more than a value; further
+ * arrays, see rowscan_problem.more).
  */
 ROWSCAN_API rowscan_status rowscan_carry_create(rowscan_carry **carry, rowscan_context *context) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
@@ -1081,6 +1082,85 @@ ROWSCAN_API rowscan_status rowscan_carry_scan(rowscan_carry *carry, const rowsca
                                               struct CUstream_st *stream) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2);
 ROWSCAN_API void rowscan_carry_reset(rowscan_carry *carry) ROWSCAN_NONNULL(1);
 ROWSCAN_API void rowscan_carry_destroy(rowscan_carry *carry);
+
+/* ---- parts of rows ----------------------------------------------------------------------------------------------- */
+
+/*
+ * Rows that are cut over processes, hosts or files. Each part is scanned where it is, and its results are, bit for bit,
+ * those of a single call with all elements, wherever the cuts are and however many. What parts tell one another are
+ * records. A record of elements [begin, end) has the totals of the aligned blocks that make up [begin, end): for each
+ * row at most 2 log2(end - begin + 1) of them, and one if all parts have the same power of two. Records of neighbours
+ * merge to the record of both, whatever was merged before; so any way of sending and merging them gives the same bits.
+ * docs/distributed.md has examples.
+ *
+ *   rowscan_part_record(context, &problem, &part, mine, bytes);     each process, of its part
+ *   MPI_Allgather(...)                                              records, by the caller's own means
+ *   rowscan_record_merge(&problem, rank, records, sizes, before, ...);
+ *   rowscan_part_scan(context, &problem, &part, NULL);              with part.before and part.own
+ *
+ * All engines' operators, masks, segments, further arrays, flags and types are served. So far the context must use the
+ * host engine: others are UNSUPPORTED. Records are little-endian; their format is in src/run/fold.h.
+ *
+ * Threads: any. Errors: those of rowscan_scan; BAD_ARGUMENT: a record is none, is damaged, is of another scan or of
+ * other elements.
+ */
+typedef struct rowscan_part {
+  size_t size;
+  int64_t begin;  /* elements of the row before the part, in the order of the scan: in a reverse one those behind it */
+  int64_t length; /* elements of the whole row */
+  const void *before; /* rowscan_part_scan: the record of [0, begin); NULL: begin is 0 */
+  size_t before_bytes;
+  const void *own; /* rowscan_part_scan: the part's own record; NULL: the elements are read once more */
+  size_t own_bytes;
+} rowscan_part;
+
+/* A rowscan_part with `.size` set, valid as ROWSCAN_OPTIONS is. */
+#define ROWSCAN_PART(...) ROWSCAN_STRUCT(rowscan_part, __VA_ARGS__)
+
+/*
+ * Bytes of a record of elements [begin, end) of each row. Of the problem only what rows have in common is read: types,
+ * flags, modes, which arrays there are, and the shape without dimension `dim`.
+ */
+ROWSCAN_API rowscan_status rowscan_record_bytes(const rowscan_problem *problem, int64_t begin, int64_t end,
+                                                size_t *bytes) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 4);
+
+/*
+ * Writes the record of a part, whose elements are the problem's: [begin, begin + shape[dim]). Reads the inputs once,
+ * and writes no output: output.data may be NULL. Initial values are not read. A record is a reduction with the bits of
+ * the scan, too.
+ */
+ROWSCAN_API rowscan_status rowscan_part_record(rowscan_context *context, const rowscan_problem *problem,
+                                               const rowscan_part *part, void *record, size_t bytes) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2, 3, 4);
+
+/*
+ * Writes the record of all elements of `count` records, each of which begins where the one before it ends. Records of
+ * no elements take part. `merged` may not overlap a record. For MPI_Op_create and the like: count 2.
+ */
+ROWSCAN_API rowscan_status rowscan_record_merge(const rowscan_problem *problem, int count, const void *const *records,
+                                                const size_t *bytes, void *merged, size_t merged_bytes) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 3, 4, 5);
+
+/* What elements a record is of. */
+typedef struct rowscan_record_info {
+  size_t size;
+  int64_t begin, end; /* elements [begin, end) of each row, in the order of the scan */
+  int64_t length;     /* elements of the whole row */
+} rowscan_record_info;
+
+/* Fills info. Set info->size before. The record may be any bytes. Errors: BAD_ARGUMENT. */
+ROWSCAN_API rowscan_status rowscan_record_info_get(const void *record, size_t bytes,
+                                                   rowscan_record_info *info) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 3);
+
+/*
+ * Scans a part, in place if wanted. problem.init has the initial values of the whole rows, which each part must be
+ * given. totals, unless NULL, become the totals of all elements up to the part's last. With ROWSCAN_INCLUDE_INITIAL the
+ * additional element is the prefix before the part. `stream` must be NULL. After OUT_OF_MEMORY some results may be
+ * written; after all other errors none.
+ */
+ROWSCAN_API rowscan_status rowscan_part_scan(rowscan_context *context, const rowscan_problem *problem,
+                                             const rowscan_part *part, struct CUstream_st *stream) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2, 3);
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #define RS_HOST_H
 
 #include "base/pool.h"
+#include "resume.h"
 #include "spec/rows.h"
 
 typedef struct rs_host rs_host; /* a pool of threads */
@@ -32,7 +33,6 @@ void rs_host_run(rs_host *host, const rowscan_spec *spec, const rs_rows *rows);
  * The part of rs_host_run that does not depend on addresses, for rs_host_repeat. *run NULL: allocates it; release it
  * with free(). False: no memory, or nothing to write. The spec must remain.
  */
-typedef struct rs_run rs_run;
 bool rs_host_describe(const rs_host *host, rs_run **run, const rowscan_spec *spec, const rs_rows *rows);
 
 /* rs_host_run of rows that differ from those in addresses alone. One thread at a time may use a run. */
@@ -40,6 +40,9 @@ void rs_host_repeat(rs_host *host, rs_run *run, const rs_rows *rows);
 
 /* out = a o b for one element of the spec's accumulator type: for joining pieces of a row. May be in place. */
 void rs_host_combine(const rowscan_spec *spec, void *out, const void *a, const void *b);
+
+/* rs_host_run of rows that are parts of longer ones, of `length` elements. */
+void rs_host_run_states(rs_host *host, const rowscan_spec *spec, const rs_rows *rows, rs_states states, int64_t length);
 
 struct rs_isa;
 

@@ -6,7 +6,7 @@
 
 #include <sched.h>
 
-/* ---- numbers and totals ------------------------------------------------------------------------------------------ */
+/* ---- lines of totals --------------------------------------------------------------------------------------------- */
 
 /* A line has the totals of a strip's rows: those of several numbers in planes, one for each. */
 static char *line_of(const rs_run *s, char *lines, int64_t row) {
@@ -35,53 +35,6 @@ static void fill(const rs_run *s, char *lines, const void *with, int64_t strips)
     for (int64_t w = 0; w < s->state; w += s->size)
       for (int64_t c = 0; c < s->width; c++)
         rs_move(lines + i + w * s->width + c * s->size, (const char *)with + w, s->size);
-}
-
-void rs_load_init(const rs_run *s, void *total, const void *init) {
-  uint64_t number;
-  if (s->acc_bytes == s->size)
-    rs_move(&number, init, s->size);
-  else
-    s->isa->load[s->spec->acc_type][s->wide](&number, init, (rs_grid){.lines = 1, .n = 1});
-  if (s->key && !s->keeps_keys)
-    s->key(&number, &number, s->key_by, (rs_grid){.lines = 1, .n = 1});
-  if (!s->totals) {
-    rs_move(total, &number, s->size);
-    return;
-  }
-  memcpy(total, s->neutral, (size_t)s->state);
-  if (s->totals->begin)
-    s->totals->begin(total, &number);
-  else
-    s->totals->load(total, &number, NULL);
-}
-
-static void save_number(const rs_run *s, void *kept, const void *number) {
-  if (s->acc_bytes == s->size)
-    rs_move(kept, number, s->size);
-  else
-    s->isa->save[s->wide][s->spec->acc_type](kept, number, (rs_grid){.lines = 1, .n = 1});
-}
-
-/* A total as a key, if there are keys. */
-static void bare(const rs_run *s, void *key, const void *total) {
-  if (s->totals)
-    s->totals->store(key, total);
-  else
-    rs_move(key, total, s->size);
-}
-
-void rs_show(const rs_run *s, void *numbers, int64_t count) {
-  if (s->value)
-    s->value(numbers, numbers, s->value_by, (rs_grid){.lines = 1, .n = count});
-}
-
-void rs_save_total(const rs_run *s, void *kept, const void *total) {
-  uint64_t number;
-  bare(s, &number, total);
-  if (!s->keeps_keys)
-    rs_show(s, &number, 1);
-  save_number(s, kept, &number);
 }
 
 /* ---- blocks: what is read and written at a time ------------------------------------------------------------------ */
@@ -223,7 +176,7 @@ static inline void write_block(const rs_run *s, rs_seat *k, const block *b, rs_w
 }
 
 static char *place_of_total(const rs_run *s, const rs_tile *t, int64_t row) {
-  return (char *)s->rows.array[RS_TOTALS].data + t->at[RS_TOTALS][row] * s->acc_bytes;
+  return (char *)s->rows.array[RS_TOTALS].data + t->at[RS_TOTALS][row] * s->end_bytes;
 }
 
 /* The prefixes through a block, as keys, if there are any: of a piece's last one those that the chain has. */
@@ -231,15 +184,15 @@ static inline char *last_keys(const rs_run *s, rs_seat *k, const block *b) {
   char *last = k->e + b->steps * s->width * s->size, total[RS_MOST_TOTAL] __attribute__((aligned(16)));
   for (int64_t r = 0; b->begin + b->steps == k->after_step && r < b->rows; r++) {
     get_total(s, total, k->after, b->row + r);
-    bare(s, last + r * s->size, total);
+    rs_number_of(s, last + r * s->size, total);
   }
   return last;
 }
 
 static inline void save_totals(const rs_run *s, const rs_seat *k, const block *b, const char *last) {
-  if (b->begin + b->steps == s->spec->length && s->rows.array[RS_TOTALS].data)
+  if (b->begin + b->steps == s->spec->length && s->rows.array[RS_TOTALS].data && !s->states)
     for (int64_t r = 0; r < b->rows; r++)
-      save_number(s, place_of_total(s, &k->tile, b->row + r), last + r * s->size);
+      rs_save_number(s, place_of_total(s, &k->tile, b->row + r), last + r * s->size);
 }
 
 /* Numbers of what was scanned, with what is special before the first step of a row, and after the last. */
@@ -281,17 +234,24 @@ typedef struct marks {
   bool keys, late;
 } marks;
 
+/* Of a row that is a part of a longer one: whether marks of the element before it begin a segment with its first. */
+static bool begins_before(const rs_run *s, const rs_seat *k, int64_t row) {
+  const char *init = s->rows.array[RS_INIT].data;
+  return s->states == RS_STATES_RESUME && init && rs_state_begins(s, init + k->tile.at[RS_INIT][row] * s->init_bytes);
+}
+
 /*
  * Zeros where a segment begins with an element, in the order of the scan, else ones. The first of a row, which has none
  * before it, begins no segment if late. v: the marks' view.
  */
 static lines joins_of(const rs_run *s, rs_seat *k, const block *b, view v, marks m) {
+  static const uint64_t none;
   int64_t first = m.late && b->begin == 0, step = s->columns ? m.y.line : 1, to = s->columns ? v.n : 1;
   rs_grid g = {v.lines - (m.late && s->columns), v.n - (m.late && !s->columns), v.n, m.y.line, 0};
   if (m.y.line == v.n) /* lines without gaps are one */
     g = (rs_grid){.lines = 1, .n = g.lines * g.n};
   for (int64_t i = 0; i < first * to; i++)
-    rs_move(k->factor + i * s->size, &s->one, s->size);
+    rs_move(k->factor + i * s->size, begins_before(s, k, b->row + i) ? &none : &s->one, s->size);
   s->isa->joins[m.log2][s->size == 8](k->factor + first * to * s->size,
                                       (const char *)m.y.data + (m.keys ? step * (1 << m.log2) : 0),
                                       m.keys ? m.y.data : NULL, m.bits, &s->one, g);
@@ -307,19 +267,6 @@ static lines read_joins(const rs_run *s, rs_seat *k, const block *b) {
   return joins_of(s, k, b, v, marks);
 }
 
-/* Combines totals of an operator without blocks; in segments they have a byte more, whether one begins inside. */
-static void combine(const rs_run *s, char *to, const char *left, const char *right) {
-  int64_t bytes = s->totals->bytes;
-  bool cut = s->state > bytes, begins = cut && right[bytes];
-  char any = cut ? left[bytes] | right[bytes] : 0;
-  if (begins)
-    memmove(to, right, (size_t)bytes);
-  else
-    s->totals->combine(to, left, right);
-  if (cut)
-    to[bytes] = any;
-}
-
 /* As rs_push does for one row, of an operator without blocks. */
 static void push_total(const rs_run *s, rs_counter *counter, const void *total) {
   char t[RS_MOST_TOTAL] __attribute__((aligned(16)));
@@ -327,9 +274,9 @@ static void push_total(const rs_run *s, rs_counter *counter, const void *total) 
   int64_t before = counter->count++, bytes = s->state;
   memcpy(t, total, (size_t)bytes);
   for (int64_t b = 0; before >> b & 1; b++)
-    combine(s, t, totals + b * bytes, t);
+    rs_join_totals(s, t, totals + b * bytes, t);
   memcpy(totals + rs_level(before + 1) * bytes, t, (size_t)bytes);
-  combine(s, prefixes + rs_level(before + 1) * bytes, prefixes + rs_level(before & (before + 1)) * bytes, t);
+  rs_join_totals(s, prefixes + rs_level(before + 1) * bytes, prefixes + rs_level(before & (before + 1)) * bytes, t);
 }
 
 static bool is_masked(const rs_run *s, const void *mask, int64_t i) {
@@ -558,7 +505,8 @@ static void show_beginnings(const rs_run *s, rs_seat *k, const block *b) {
 /* Scans a block after what its counter holds. Only the counter is wanted if not `show`. */
 static void scan_block(const rs_run *s, rs_seat *k, const block *b, rs_counter *counter, bool show) {
   int64_t size = s->size, first = s->spec->flags & ROWSCAN_EXCLUSIVE ? 0 : s->width * size;
-  if (show && s->columns && !s->stream)
+  bool silent = s->states == RS_STATES_TOTAL;
+  if (show && s->columns && !s->stream && !silent)
     expect_output(s, k, b);
   if (s->totals) {
     scan_totals(s, k, b, counter, show);
@@ -571,7 +519,9 @@ static void scan_block(const rs_run *s, rs_seat *k, const block *b, rs_counter *
     rs_scan *loop = s->columns ? s->loops->columns : s->loops->row;
     loop(counter, x.data, x.line, show ? k->e : NULL, b->steps, s->width);
   }
-  if (show) {
+  if (show && silent) {
+    memcpy(line_of(s, k->total, b->row), k->e + b->steps * s->width * size, (size_t)(s->width * size));
+  } else if (show) {
     show_block(s, k, b);
     if (s->segments && s->spec->flags & ROWSCAN_EXCLUSIVE)
       show_beginnings(s, k, b);
@@ -670,11 +620,32 @@ static void place_tile(const rs_run *s, int64_t number, rs_tile *t) {
 static void start_values(const rs_run *s, const rs_tile *t, char *start) {
   fill(s, start, s->totals ? s->start : s->neutral, strips(s, t));
   for (int64_t i = 0; s->rows.array[RS_INIT].data && i < t->rows; i++) {
-    const char *init = (const char *)s->rows.array[RS_INIT].data + t->at[RS_INIT][i] * s->acc_bytes;
+    const char *init = (const char *)s->rows.array[RS_INIT].data + t->at[RS_INIT][i] * s->init_bytes;
     char total[RS_MOST_TOTAL] __attribute__((aligned(16)));
-    rs_load_init(s, s->totals ? total : start + i * s->state, init);
-    if (s->totals)
-      put_total(s, start, i, total);
+    if (s->states)
+      rs_state_load(s, total, init);
+    else
+      rs_load_init(s, total, init);
+    put_total(s, start, i, total);
+  }
+}
+
+/* Of rows that are parts: the prefixes after them, which their own elements do not tell. */
+static void take_after(const rs_run *s, rs_seat *k) {
+  char total[RS_MOST_TOTAL] __attribute__((aligned(16)));
+  bool given = s->states == RS_STATES_RESUME && s->rows.array[RS_TOTALS].data;
+  for (int64_t i = 0; given && i < k->tile.rows; i++) {
+    rs_state_load(s, total, place_of_total(s, &k->tile, i));
+    put_total(s, k->after, i, total);
+    k->after_step = s->spec->length;
+  }
+}
+
+static void save_states(const rs_run *s, rs_seat *k) {
+  char total[RS_MOST_TOTAL] __attribute__((aligned(16)));
+  for (int64_t i = 0; i < k->tile.rows; i++) {
+    get_total(s, total, k->total, i);
+    rs_state_save(s, place_of_total(s, &k->tile, i), total);
   }
 }
 
@@ -697,6 +668,14 @@ static void sit_down(const rs_run *s, rs_seat *k) {
     memset(k->x, 0, sizeof k->x);
 }
 
+/* Leaves the totals of a tile's rows in k->total. */
+static void total_rows(const rs_run *s, rs_seat *k) {
+  bool counted = s->totals || s->spec->length % s->panel == 0; /* else numbers are what follows the neutral one */
+  scan_steps(s, k, 0, s->spec->length, !counted);
+  if (counted)
+    read_totals(s, &k->tile, &k->bank, k->total);
+}
+
 static void empty_rows(const rs_run *s, rs_seat *k) {
   for (int64_t i = 0; s->rows.array[RS_TOTALS].data && i < k->tile.rows; i++) {
     char total[RS_MOST_TOTAL] __attribute__((aligned(16))), *kept = place_of_total(s, &k->tile, i);
@@ -704,7 +683,7 @@ static void empty_rows(const rs_run *s, rs_seat *k) {
     if (s->rows.array[RS_INIT].data)
       rs_save_total(s, kept, total);
     else
-      save_number(s, kept, &s->identity);
+      rs_save_identity(s, kept);
   }
 }
 
@@ -716,10 +695,15 @@ void rs_run_tiles(void *run, int64_t chunk, void *seat) {
   for (int64_t i = chunk * s->chunk_tiles; i < end && i < s->tiles; i++) {
     place_tile(s, i, &k->tile);
     start_values(s, &k->tile, k->start);
-    if (s->spec->length)
+    take_after(s, k);
+    if (s->states == RS_STATES_TOTAL) {
+      total_rows(s, k);
+      save_states(s, k);
+    } else if (s->spec->length) {
       scan_steps(s, k, 0, s->spec->length, true);
-    else
+    } else {
       empty_rows(s, k);
+    }
   }
   if (s->stream)
     s->isa->fence();
@@ -760,7 +744,7 @@ void rs_run_piece(void *run, int64_t number, void *seat) {
   rs_seat *k = seat;
   rs_tile *t = &k->tile;
   int64_t begin = number % s->pieces * s->piece, left = s->spec->length - begin;
-  bool whole = left >= s->piece;
+  bool whole = left >= s->piece, silent = s->states == RS_STATES_TOTAL;
   int64_t end = begin + (whole ? s->piece : left);
   sit_down(s, k);
   place_tile(s, number / s->pieces, t);
@@ -780,8 +764,17 @@ void rs_run_piece(void *run, int64_t number, void *seat) {
     read_bank(s, t, s->chain, k->after);
     k->after_step = end;
   }
+  if (silent && end == s->spec->length)
+    read_totals(s, t, s->chain, k->total);
   atomic_store_explicit(&s->turn, number + 1, memory_order_release);
 
+  if (silent) {
+    if (end == s->spec->length)
+      save_states(s, k);
+    return;
+  }
+  if (end == s->spec->length)
+    take_after(s, k);
   scan_steps(s, k, begin, end, true);
   if (s->stream)
     s->isa->fence();

@@ -2,12 +2,12 @@
  * carry.c - one scan in chunks, each by a call of its own, with the bits of a single call
  * SPDX-License-Identifier: MIT
  *
- * After k elements a row's state is that of a binary counter: for each bit of k the total of the aligned block that it
- * stands for, and the prefix through that block. A chunk is taken in pieces that are aligned blocks of the whole row. A
- * piece is scanned twice: for its total, which the counter needs, and from the prefix before it, for its results. Where
- * the piece completes a larger block, the prefix after it is another grouping than the prefix before it combined with
- * its total, and its last inclusive result is taken from the counter. All of this is scans, of one element where two
- * values are combined, so that each engine does it.
+ * On the host a chunk is the next shard of a fold (shard.h), of any operator. On a GPU: after k elements a row's state
+ * is that of a binary counter: for each bit of k the total of the aligned block that it stands for, and the prefix
+ * through that block. A chunk is taken in pieces that are aligned blocks of the whole row. A piece is scanned twice:
+ * for its total, which the counter needs, and from the prefix before it, for its results. Where the piece completes a
+ * larger block, the prefix after it is another grouping than the prefix before it combined with its total, and its last
+ * inclusive result is taken from the counter. All of this is scans, of one element where two values are combined.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +16,7 @@
 #include "base/ints.h"
 #include "base/status.h"
 #include "context.h"
+#include "shard.h"
 #include "spec/rows.h"
 #include "spec/types.h"
 
@@ -40,7 +41,12 @@ struct rowscan_carry {
   block init, fresh, scratch;          /* `fresh`: the total of the piece at hand */
   block total[LEVELS], prefix[LEVELS]; /* by the bits of count */
   CUevent done;                        /* recorded after the last chunk; NULL: none yet */
+  rs_fold fold;                        /* on the host, all before the next chunk */
 };
+
+static bool on_host(const rowscan_carry *carry) {
+  return carry->context->engine == ROWSCAN_ENGINE_HOST;
+}
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
@@ -50,25 +56,17 @@ static void wait(const rowscan_carry *carry) {
     carry->context->gpu.device.cuda->cuEventSynchronize(carry->done);
 }
 
-/* These two: with the device's context current, if there is a device. */
+/* These two: with the device's context current. */
 static rowscan_status take(const rowscan_carry *carry, block *at, size_t bytes) {
   CUdeviceptr memory = 0;
-  rowscan_status status = ROWSCAN_OK;
-  if (carry->context->engine != ROWSCAN_ENGINE_HOST)
-    status = rs_device_memory_take(&carry->context->gpu.device.memory, bytes, "a carry", &memory);
-  else
-    memory = (uintptr_t)malloc(bytes);
-  if (!status && !memory)
-    status = rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a carry: %zu bytes", bytes);
+  rowscan_status status = rs_device_memory_take(&carry->context->gpu.device.memory, bytes, "a carry", &memory);
   if (!status)
     *at = (block){(void *)(uintptr_t)memory, bytes};
   return status;
 }
 
 static void give_block(const rowscan_carry *carry, block *at) {
-  if (carry->context->engine == ROWSCAN_ENGINE_HOST) {
-    free(at->memory);
-  } else if (at->memory) {
+  if (at->memory) {
     wait(carry);
     rs_device_memory_give(&carry->context->gpu.device.memory, (CUdeviceptr)(uintptr_t)at->memory, at->bytes);
   }
@@ -260,6 +258,14 @@ static rowscan_status put_totals(const rowscan_carry *carry, const chunk *all) {
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------ */
 
+/* What the first chunk fixes of those that follow. */
+static void set_form(rowscan_carry *carry, const chunk *all, const rowscan_spec *form) {
+  carry->form = all->problem;
+  memcpy(carry->shape, all->problem.shape, (size_t)all->problem.rank * sizeof *carry->shape);
+  carry->shape[all->problem.dim] = 1;
+  carry->spec = *form;
+}
+
 static rowscan_status differs(const char *field, long long is, long long was) {
   return rs_fail(ROWSCAN_BAD_ARGUMENT, "chunk: field '%s': %lld, but the first chunk's is %lld", field, is, was);
 }
@@ -304,10 +310,8 @@ static rowscan_status begin_carry(rowscan_carry *carry, const chunk *all, const 
                          rs_mask_mode_values.words[spec->mask_mode])
                : rs_fail(ROWSCAN_UNSUPPORTED, "chunk: field 'op': a carry does not support %s",
                          rowscan_op_name(spec->op));
-  carry->form = all->problem;
-  memcpy(carry->shape, all->problem.shape, (size_t)all->problem.rank * sizeof *carry->shape);
-  carry->shape[all->problem.dim] = 1;
-  carry->spec = shared(spec);
+  rowscan_spec form = shared(spec);
+  set_form(carry, all, &form);
   carry->state_bytes = (size_t)rs_product(rs_larger(rows, 1), (int64_t)rowscan_type_bytes(spec->acc_type));
   rowscan_status status = hold(carry, &carry->fresh, carry->state_bytes);
   carry->has_init = all->problem.init.data != NULL;
@@ -342,6 +346,48 @@ static rowscan_status work(rowscan_carry *carry, const chunk *all, const rowscan
   return status;
 }
 
+/* ---- on the host ------------------------------------------------------------------------------------------------- */
+
+static rowscan_status begin_fold(rowscan_carry *carry, const chunk *all, const rs_shard *shard) {
+  rowscan_spec form = shared(&shard->spec);
+  void *inits;
+  if (rs_op_of(form.op)->kind == RS_INDEX && form.flags & ROWSCAN_REVERSE) /* which count from the first element */
+    return rs_fail(ROWSCAN_UNSUPPORTED, "chunk: field 'op': a carry does not support %s in reverse",
+                   rowscan_op_name(form.op));
+  set_form(carry, all, &form);
+  rowscan_status status = rs_shard_inits(shard, &inits);
+  if (!status)
+    status = rs_fold_open(&carry->fold, &shard->spec, RS_MAX_LENGTH, shard->rows.count, 0);
+  if (!status)
+    status = rs_fold_start(&carry->fold, inits);
+  free(inits);
+  carry->begun = !status;
+  return status;
+}
+
+/* A chunk is a shard that follows all before it. */
+static rowscan_status fold_chunk(rowscan_carry *carry, const chunk *all, int64_t rows) {
+  rs_shard shard;
+  rs_fold own = {.blocks = 0};
+  rowscan_status status = rs_shard_read(&shard, carry->context, &all->problem, false);
+  if (status)
+    return status;
+  if (!carry->begun)
+    status = begin_fold(carry, all, &shard);
+  if (!status)
+    status = rs_fold_open(&own, &shard.spec, RS_MAX_LENGTH, rows, carry->count);
+  if (!status)
+    status = rs_shard_total(&shard, &own);
+  if (!status)
+    status = rs_shard_scan(&shard, &carry->fold, &own);
+  rs_fold_close(&own);
+  carry->broken = status != ROWSCAN_OK;
+  carry->count += status ? 0 : all->length;
+  return status;
+}
+
+/* ---- on a GPU ---------------------------------------------------------------------------------------------------- */
+
 static rowscan_status record(rowscan_carry *carry, struct CUstream_st *stream) {
   const rs_cuda *cuda = carry->context->gpu.device.cuda;
   CUresult result = carry->done ? CUDA_SUCCESS : cuda->cuEventCreate(&carry->done, CU_EVENT_DISABLE_TIMING);
@@ -353,8 +399,6 @@ static rowscan_status record(rowscan_carry *carry, struct CUstream_st *stream) {
 static rowscan_status on_device(rowscan_carry *carry, const chunk *all, const rowscan_spec *spec, int64_t rows) {
   const rs_device *device = &carry->context->gpu.device;
   bool pushed;
-  if (carry->context->engine == ROWSCAN_ENGINE_HOST)
-    return work(carry, all, spec, rows);
   rowscan_status status = rs_device_enter(device, &pushed);
   if (status)
     return status;
@@ -370,7 +414,7 @@ static rowscan_status check_capture(const rowscan_carry *carry, struct CUstream_
   const rs_cuda *cuda = carry->context->gpu.device.cuda;
   int captured = CU_STREAM_CAPTURE_STATUS_NONE;
   unsigned long long id;
-  if (carry->context->engine == ROWSCAN_ENGINE_HOST)
+  if (on_host(carry))
     return ROWSCAN_OK;
   CUresult result = cuda->cuStreamGetCaptureInfo(stream, &captured, &id);
   if (result)
@@ -390,7 +434,7 @@ rowscan_status rowscan_carry_scan(rowscan_carry *carry, const rowscan_problem *g
   rowscan_status status = rs_problem_read(problem, given);
   if (!status)
     status = rs_rows_from_problem(&rows, &spec, problem);
-  if (!status && carry->context->engine == ROWSCAN_ENGINE_HOST)
+  if (!status && on_host(carry))
     status = rs_context_check_host(carry->context, &spec, &rows, stream);
   if (status)
     return status;
@@ -416,7 +460,7 @@ rowscan_status rowscan_carry_scan(rowscan_carry *carry, const rowscan_problem *g
   problem->input.strides = all.in;
   problem->output.strides = all.out;
   problem->mask.strides = all.mask;
-  return on_device(carry, &all, &spec, rows.count);
+  return on_host(carry) ? fold_chunk(carry, &all, rows.count) : on_device(carry, &all, &spec, rows.count);
 }
 
 /* ---- open and close ---------------------------------------------------------------------------------------------- */
@@ -432,6 +476,7 @@ rowscan_status rowscan_carry_create(rowscan_carry **carry, rowscan_context *cont
 }
 
 void rowscan_carry_reset(rowscan_carry *carry) {
+  rs_fold_close(&carry->fold);
   carry->count = 0;
   carry->begun = carry->broken = false;
 }
@@ -463,8 +508,8 @@ void rowscan_carry_destroy(rowscan_carry *carry) {
   RS_UNCANCELLED;
   if (!carry || rs_context_inherited(carry->context))
     return;
-  if (carry->context->engine == ROWSCAN_ENGINE_HOST)
-    give_all(carry);
+  if (on_host(carry))
+    rs_fold_close(&carry->fold);
   else
     give_device(carry);
   free(carry);

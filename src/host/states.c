@@ -1,0 +1,149 @@
+/*
+ * states.c - totals of blocks as bytes
+ * SPDX-License-Identifier: MIT
+ */
+#include "states.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "describe.h"
+#include "environment.h"
+
+/* An element of a gradient of maxima that is its result ends what follows it, as a mark does. */
+static bool is_extremum(const rs_run *op) {
+  return op->spec->op == ROWSCAN_EXTREMUM_GRADIENT;
+}
+
+rs_run *rs_state_open(const rowscan_spec *spec, int64_t length) {
+  rs_run *op = calloc(1, sizeof *op);
+  if (!op)
+    return NULL;
+  rs_describe_op(op, rs_isa_at(0), spec);
+  rs_describe_states(op, RS_STATES_RESUME, length);
+  return op;
+}
+
+bool rs_state_asks(const rs_run *op) {
+  return rs_spec_asks_neighbours(op->spec) || is_extremum(op);
+}
+
+/* ---- folds ------------------------------------------------------------------------------------------------------- */
+
+bool rs_state_start(const rs_run *op, void *state, const void *init) {
+  char total[RS_MOST_TOTAL] __attribute__((aligned(16)));
+  rs_environment saved;
+  if (!init && !op->totals)
+    return false;
+  rs_enter_environment(&saved);
+  if (init)
+    rs_load_init(op, total, init);
+  else
+    memcpy(total, op->start, sizeof total);
+  rs_state_save(op, state, total);
+  rs_leave_environment(&saved);
+  return true;
+}
+
+void rs_state_join(const rs_run *op, void *to, const void *left, const void *right, int64_t states) {
+  char a[RS_MOST_TOTAL] __attribute__((aligned(16))), b[RS_MOST_TOTAL] __attribute__((aligned(16)));
+  int64_t bytes = rs_state_bytes(op);
+  rs_environment saved;
+  rs_enter_environment(&saved);
+  for (int64_t i = 0; i < states * bytes; i += bytes) {
+    rs_state_load(op, a, (const char *)left + i);
+    rs_state_load(op, b, (const char *)right + i);
+    rs_join_totals(op, a, a, b);
+    rs_state_save(op, (char *)to + i, a);
+  }
+  rs_leave_environment(&saved);
+}
+
+void rs_state_begin(const rs_run *op, void *state) {
+  int64_t bytes = op->totals->bytes;
+  if (op->state > bytes)
+    ((char *)state)[bytes] = 1;
+  else /* the last field: whether the block joins what comes before */
+    memset((char *)state + bytes - op->size, 0, (size_t)op->size);
+}
+
+void rs_state_show(const rs_run *op, void *number, const void *state) {
+  char total[RS_MOST_TOTAL] __attribute__((aligned(16)));
+  rs_environment saved;
+  rs_enter_environment(&saved);
+  if (state) {
+    rs_state_load(op, total, state);
+    rs_save_total(op, number, total);
+  } else {
+    rs_save_identity(op, number);
+  }
+  rs_leave_environment(&saved);
+}
+
+/* ---- marks ------------------------------------------------------------------------------------------------------- */
+
+static void load_number(const rs_run *op, rowscan_type type, void *number, const void *from) {
+  op->isa->load[type][op->wide](number, from, (rs_grid){.lines = 1, .n = 1});
+}
+
+/* Where a row starts in each array. */
+typedef struct place {
+  int64_t at[RS_ALL_ARRAYS];
+} place;
+
+static place place_of(const rs_rows *rows, int64_t row) {
+  place p = {{0}};
+  for (int d = rows->rank - 1; d >= 0; d--) {
+    int64_t index = row % rows->shape[d];
+    row /= rows->shape[d];
+    for (int a = 0; a < rs_arrays(rows); a++)
+      p.at[a] += index * rows->array[a].stride[d];
+  }
+  return p;
+}
+
+static const void *element(const rs_rows *rows, const place *p, rs_which which, int64_t index) {
+  const rs_operand *a = &rows->array[which];
+  return (const char *)a->data + (p->at[which] + index * a->step) * a->bytes;
+}
+
+static uint64_t highest(rowscan_type type) {
+  return type == ROWSCAN_BOOL ? 1 : ~UINT64_C(0);
+}
+
+/* Of a float's bits all but the sign tell a flag. */
+static bool is_true(rowscan_type type, uint64_t bits) {
+  return rs_type_kind(type) == RS_FLOAT ? bits << (64 - 8 * rowscan_type_bytes(type) + 1) != 0 : bits != 0;
+}
+
+static uint64_t mark_of(const rs_run *op, const rs_rows *rows, const place *p, int64_t index) {
+  const rowscan_spec *spec = op->spec;
+  if (is_extremum(op)) {
+    double x = 0, y = 0, same = 0;
+    load_number(op, spec->more_types[0], &x, element(rows, p, RS_MORE_IN, index));
+    load_number(op, spec->more_types[1], &y, element(rows, p, RS_MORE_IN + 1, index));
+    op->isa->same[op->wide](&same, &x, &y, (rs_grid){.lines = 1, .n = 1});
+    return same != 0;
+  }
+  rs_which which = spec->segment_mode ? RS_SEGMENTS : RS_MASK;
+  rowscan_type type = spec->segment_mode ? spec->segment_type : spec->mask_type;
+  uint64_t bits = 0;
+  memcpy(&bits, element(rows, p, which, index), rowscan_type_bytes(type));
+  if (op->segments == ROWSCAN_MASK_KEYS)
+    return bits < highest(type) ? bits : highest(type);
+  return is_true(type, bits);
+}
+
+void rs_state_marks(const rs_run *op, const rs_rows *rows, int64_t index, uint64_t *marks) {
+  rs_environment saved;
+  rs_enter_environment(&saved);
+  for (int64_t r = 0; r < rows->count; r++) {
+    place p = place_of(rows, r);
+    marks[p.at[RS_TOTALS]] = mark_of(op, rows, &p, index);
+  }
+  rs_leave_environment(&saved);
+}
+
+bool rs_state_parts(const rs_run *op, uint64_t before, uint64_t own) {
+  return op->segments == ROWSCAN_MASK_KEYS && !is_extremum(op) ? before != own : before != 0;
+}
