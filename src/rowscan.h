@@ -113,7 +113,8 @@ typedef enum rowscan_status {
   ROWSCAN_COMPILE_FAILED = 7, /* NVRTC rejected the text of an operator of yours; otherwise a bug in rowscan */
   ROWSCAN_CUDA_FAILED = 8,    /* a call of the CUDA driver failed */
   ROWSCAN_CACHE_FAILED = 9,   /* a call about the cache itself failed; never returned where compiling can help */
-  ROWSCAN_NOT_CACHED = 10     /* a kernel is not in the cache, and compilation is disabled (option `cache_only`) */
+  ROWSCAN_NOT_CACHED = 10,    /* a kernel is not in the cache, and compilation is disabled (option `cache_only`) */
+  ROWSCAN_COMM_FAILED = 11    /* a rowscan_comm's all_gather failed */
 } rowscan_status;
 
 /* The oldest supported architecture: sm_75. */
@@ -1160,6 +1161,41 @@ ROWSCAN_API rowscan_status rowscan_record_info_get(const void *record, size_t by
  */
 ROWSCAN_API rowscan_status rowscan_part_scan(rowscan_context *context, const rowscan_problem *problem,
                                              const rowscan_part *part, struct CUstream_st *stream) ROWSCAN_CHECKED
+    ROWSCAN_NONNULL(1, 2, 3);
+
+/*
+ * A communicator: how the ranks of a scan reach one another. rowscan has no transport of its own. rowscan_mpi.h makes
+ * one of an MPI_Comm; docs/distributed.md has others.
+ */
+typedef struct rowscan_comm {
+  size_t size;
+  int ranks, rank; /* number of ranks; this one, from 0 on, in the order of the scan */
+  void *user;      /* for all_gather */
+  /* Sends `bytes` bytes, a multiple of 8, to all ranks, and receives those of rank r at receive + r * bytes. Blocks.
+   * Returns 0, or any other number: then the call fails with COMM_FAILED on this rank. */
+  int (*all_gather)(void *user, const void *send, void *receive, size_t bytes);
+} rowscan_comm;
+
+/* A rowscan_comm with `.size` set, valid as ROWSCAN_OPTIONS is. */
+#define ROWSCAN_COMM(...) ROWSCAN_STRUCT(rowscan_comm, __VA_ARGS__)
+
+/*
+ * Scans rows that are cut over the ranks of a communicator. All ranks call it, each with a problem of its own part of
+ * the rows, which may have no elements; rank 0 has the first ones in the order of the scan: in a reverse scan the last
+ * ones. The results are, bit for bit, those of a single call with all elements. All problems are of the same scan: op,
+ * flags, types, modes, number of rows; each is given the initial values of the rows. totals become those of the whole
+ * rows, on each rank that asks for them. With ROWSCAN_INCLUDE_INITIAL the additional element is the prefix before the
+ * part.
+ *
+ * Three exchanges: 1 KB a rank, twice, and a record. All ranks return the same status, and where one fails the
+ * message has its number: "rank 3: ...". Nothing is written then. Exceptions are errors of `comm` itself, which are
+ * this rank's own; COMM_FAILED; and OUT_OF_MEMORY after the exchanges. A rank that does not call blocks the others
+ * as long as their all_gather waits.
+ *
+ * Serves what rowscan_part_scan does: so far on the host engine. Errors: those of rowscan_part_scan; COMM_FAILED.
+ */
+ROWSCAN_API rowscan_status rowscan_shard_scan(rowscan_context *context, const rowscan_problem *problem,
+                                              const rowscan_comm *comm, struct CUstream_st *stream) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2, 3);
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
  */
 #include "errors.h"
 
-enum { STATUSES = ROWSCAN_NOT_CACHED + 1 };
+enum { STATUSES = ROWSCAN_COMM_FAILED + 1 };
 static PyObject *exception_types[STATUSES];
 
 PyObject *rp_fail(rowscan_status status) {

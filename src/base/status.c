@@ -123,6 +123,7 @@ const char *rowscan_status_name(rowscan_status status) {
       [ROWSCAN_CUDA_FAILED] = "ROWSCAN_CUDA_FAILED",
       [ROWSCAN_CACHE_FAILED] = "ROWSCAN_CACHE_FAILED",
       [ROWSCAN_NOT_CACHED] = "ROWSCAN_NOT_CACHED",
+      [ROWSCAN_COMM_FAILED] = "ROWSCAN_COMM_FAILED",
   };
   return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown status";
 }

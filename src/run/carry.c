@@ -380,6 +380,8 @@ static rowscan_status fold_chunk(rowscan_carry *carry, const chunk *all, int64_t
     status = rs_shard_total(&shard, &own);
   if (!status)
     status = rs_shard_scan(&shard, &carry->fold, &own);
+  if (!status)
+    rs_shard_totals(&shard, &carry->fold);
   rs_fold_close(&own);
   carry->broken = status != ROWSCAN_OK;
   carry->count += status ? 0 : all->length;

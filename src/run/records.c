@@ -90,6 +90,8 @@ rowscan_status rowscan_part_scan(rowscan_context *context, const rowscan_problem
     status = fold_own(&one);
   if (!status)
     status = rs_shard_scan(&one.part, &one.before, &one.own);
+  if (!status)
+    rs_shard_totals(&one.part, &one.before);
   rs_fold_close(&one.before);
   rs_fold_close(&one.own);
   return status;

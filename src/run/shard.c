@@ -94,7 +94,7 @@ static void show_row(const rs_fold *fold, int64_t r, void *number) {
   rs_state_show(fold->op, number, none ? NULL : rs_fold_prefix(fold) + r * fold->bytes);
 }
 
-static void write_totals(const rs_shard *part, const rs_fold *fold) {
+void rs_shard_totals(const rs_shard *part, const rs_fold *fold) {
   const rowscan_problem *problem = part->problem;
   int64_t strides[RS_MAX_ROW_RANK + 1], bytes = (int64_t)rowscan_type_bytes(rs_kept_type(part->spec.acc_type));
   if (!problem->totals.data)
@@ -285,8 +285,6 @@ rowscan_status rs_shard_scan(const rs_shard *part, rs_fold *before, const rs_fol
     status = rs_fold_no_memory(rs_product(rows, rs_state_init_bytes(before->op)));
   for (int i = 0; i < own->blocks && !status; i++)
     status = scan_block(part, before, own, i, &with);
-  if (!status)
-    write_totals(part, before);
   free(with.start);
   free(with.begins);
   return status;

@@ -33,6 +33,9 @@ rowscan_status rs_shard_total(const rs_shard *part, rs_fold *fold);
  */
 rowscan_status rs_shard_scan(const rs_shard *part, rs_fold *before, const rs_fold *own);
 
+/* Writes what a fold's prefixes show where the problem wants totals. */
+void rs_shard_totals(const rs_shard *part, const rs_fold *fold);
+
 /* The initial values of a problem, by row in C order; NULL: none, or no memory, which is an error. Free them. */
 rowscan_status rs_shard_inits(const rs_shard *part, void **inits);
 

@@ -4,10 +4,12 @@
  *
  * Random scans of any operator, types, flags, masks, segments, further arrays and layouts. Each is scanned in one call;
  * then its rows are cut, records are made of the parts and merged in any order, and each part is scanned by itself. All
- * bytes must be the same. A carry takes the parts in turn, and must give the same, too. RS_SEED draws.
+ * bytes must be the same. A carry takes the parts in turn, and ranks of a communicator, which are threads here, one
+ * each; they must give the same, too. RS_SEED draws.
  */
 #include <check.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -388,6 +390,87 @@ static void scan_chunks(uint64_t *random, const scan *s, const scan *should) {
   drop(&is);
 }
 
+/* ---- ranks ------------------------------------------------------------------------------------------------------- */
+
+/* Threads in the place of processes: an all-gather through memory that all see. */
+typedef struct meeting {
+  pthread_barrier_t barrier;
+  const void *sent[MOST_PARTS];
+  int ranks;
+  bool fails; /* the all-gather of rank 1 does, on purpose */
+} meeting;
+
+typedef struct rank {
+  meeting *at;
+  int number;
+  rowscan_problem problem;
+  int64_t shape[MOST_RANK];
+  rowscan_status status;
+  char message[MOST_TEXT];
+  rowscan_context *context;
+} rank;
+
+static int meet(void *user, const void *send, void *receive, size_t bytes) {
+  const rank *own = user;
+  meeting *at = own->at;
+  at->sent[own->number] = send;
+  pthread_barrier_wait(&at->barrier);
+  for (int r = 0; r < at->ranks; r++)
+    memcpy((char *)receive + (size_t)r * bytes, at->sent[r], bytes);
+  pthread_barrier_wait(&at->barrier);
+  return at->fails && own->number == 1 && bytes != 1024 ? 7 : 0;
+}
+
+static void *run_rank(void *of) {
+  rank *own = of;
+  own->status = rowscan_shard_scan(
+      own->context, &own->problem,
+      ROWSCAN_COMM(.ranks = own->at->ranks, .rank = own->number, .user = own, .all_gather = meet), NULL);
+  snprintf(own->message, sizeof own->message, "%s", own->status ? rowscan_last_error() : "");
+  return NULL;
+}
+
+static void run_ranks(rank *all, meeting *at) {
+  pthread_t threads[MOST_PARTS];
+  ck_assert(!pthread_barrier_init(&at->barrier, NULL, (unsigned)at->ranks));
+  for (int r = 0; r < at->ranks; r++) {
+    all[r].at = at;
+    all[r].number = r;
+    all[r].problem.shape = all[r].shape;
+    all[r].context = context;
+    ck_assert(!pthread_create(&threads[r], NULL, run_rank, &all[r]));
+  }
+  for (int r = 0; r < at->ranks; r++)
+    pthread_join(threads[r], NULL);
+  pthread_barrier_destroy(&at->barrier);
+}
+
+/* Each rank has totals of its own, those of the row. */
+static void scan_ranks(uint64_t *random, const scan *s, const scan *should) {
+  int64_t cuts[MOST_PARTS + 1];
+  meeting at = {.ranks = 1 + (int)below(random, MOST_PARTS)};
+  rank all[MOST_PARTS];
+  scan is = copy_of(s), with_totals[MOST_PARTS];
+  cut(random, s->length, cuts, at.ranks);
+  for (int r = 0; r < at.ranks; r++) {
+    with_totals[r] = copy_of(s);
+    scan one = is;
+    one.array[TOTALS] = with_totals[r].array[TOTALS];
+    all[r].problem = problem_of(&one, cuts[r], cuts[r + 1] - cuts[r], all[r].shape);
+  }
+  run_ranks(all, &at);
+  for (int r = 0; r < at.ranks; r++) {
+    ck_assert_msg(all[r].status == ROWSCAN_OK, "%s: rank %d: %s", s->text, r, all[r].message);
+    scan one = is;
+    one.array[TOTALS] = with_totals[r].array[TOTALS];
+    compare(s, &one, should, "ranks");
+    drop(&with_totals[r]);
+  }
+  drop(&is);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
 static void try(uint64_t *random, const rowscan_spec *spec, int64_t length, int64_t most_rows) {
   int64_t shape[MOST_RANK];
   scan one, should, *s = &one;
@@ -399,6 +482,7 @@ static void try(uint64_t *random, const rowscan_spec *spec, int64_t length, int6
   if (!status) {
     scan_parts(random, s, &should);
     scan_chunks(random, s, &should);
+    scan_ranks(random, s, &should);
   }
   drop(&should);
   drop(s);
@@ -505,6 +589,58 @@ START_TEST(what_is_no_part_is_refused) {
 }
 END_TEST
 
+/* All ranks are told the same, and nothing is written. */
+static void refuse_ranks(rank *all, meeting *at, rowscan_status status, const char *message) {
+  float as_before[ROWS][LENGTH];
+  memcpy(as_before, elements, sizeof elements);
+  run_ranks(all, at);
+  for (int r = 0; r < at->ranks; r++)
+    ck_assert_msg(all[r].status == status && strstr(all[r].message, message), "rank %d: %d, %s, not: %s", r,
+                  all[r].status, all[r].message, message);
+  ck_assert(!memcmp(elements, as_before, sizeof elements));
+}
+
+static void good_ranks(rank *all) {
+  static const int64_t cuts[] = {0, 5, CUT, CUT, LENGTH};
+  for (int r = 0; r < 4; r++)
+    all[r].problem = plain(cuts[r], cuts[r + 1], all[r].shape);
+}
+
+START_TEST(one_rank_that_fails_fails_all) {
+  rank all[4];
+  meeting at = {.ranks = 4};
+  good_ranks(all);
+  all[2].problem.acc_type = ROWSCAN_F64;
+  refuse_ranks(all, &at, ROWSCAN_BAD_ARGUMENT, "rank 2: scans 'op=sum in=f32 out=f32 acc=f64 ");
+  good_ranks(all);
+  all[1].problem.input.data = NULL;
+  refuse_ranks(all, &at, ROWSCAN_BAD_ARGUMENT, "rank 1: field 'input': NULL, but there are elements");
+  good_ranks(all);
+  all[3].shape[0] = ROWS - 1;
+  refuse_ranks(all, &at, ROWSCAN_BAD_ARGUMENT, "rank 3: has 2 rows, but rank 0 has 3");
+  good_ranks(all);
+  all[3].problem.flags = ROWSCAN_REVERSE;
+  all[1].problem.rank = 0;
+  refuse_ranks(all, &at, ROWSCAN_BAD_ARGUMENT, "rank 1: problem: field 'rank': 0 is not between 1 and 64");
+  good_ranks(all);
+  at.fails = true;
+  run_ranks(all, &at);
+  ck_assert_int_eq(all[0].status, ROWSCAN_OK);
+  ck_assert_int_eq(all[1].status, ROWSCAN_COMM_FAILED);
+  ck_assert_msg(strstr(all[1].message, "bytes returned 7"), "%s", all[1].message);
+}
+END_TEST
+
+START_TEST(what_is_no_communicator_is_refused) {
+  int64_t shape[2];
+  rowscan_problem problem = plain(0, LENGTH, shape);
+#define NO(comm, words) refuse(rowscan_shard_scan(context, &problem, comm, NULL), ROWSCAN_BAD_ARGUMENT, words)
+  NO(ROWSCAN_COMM(.ranks = 0, .all_gather = meet), "comm: field 'ranks': 0 is not at least 1");
+  NO(ROWSCAN_COMM(.ranks = 2, .rank = 2, .all_gather = meet), "comm: field 'rank': 2 is not between 0 and 1");
+  NO(ROWSCAN_COMM(.ranks = 2, .rank = 1), "comm: field 'all_gather': NULL");
+}
+END_TEST
+
 /* Any bytes in the place of a record: an error, or other numbers. */
 START_TEST(damaged_records_do_no_harm) {
   uint64_t random = lot_drawn()->seed + 7;
@@ -547,6 +683,8 @@ int main(void) {
   tcase_add_loop_test(cases, cut_rows_have_the_bits_of_one_scan, 0, is_quick() ? 10 : 40);
   tcase_add_loop_test(cases, long_rows_too, 0, is_quick() ? 5 : 20);
   tcase_add_test(cases, what_is_no_part_is_refused);
+  tcase_add_test(cases, one_rank_that_fails_fails_all);
+  tcase_add_test(cases, what_is_no_communicator_is_refused);
   tcase_add_test(cases, damaged_records_do_no_harm);
   suite_add_tcase(suite, cases);
   return run_tests(suite);

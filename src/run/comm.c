@@ -1,0 +1,218 @@
+/*
+ * comm.c - one scan of rows that are cut over the ranks of a communicator
+ * SPDX-License-Identifier: MIT
+ *
+ * Ranks exchange three things, by the caller's all-gather: what each of them is to scan, whether each could read its
+ * part and has memory, and records. All ranks judge the same bytes, so that all return the same status; nothing is
+ * written before. After the records are there a rank needs nobody.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cancel.h"
+#include "base/ints.h"
+#include "base/sized.h"
+#include "base/status.h"
+#include "context.h"
+#include "shard.h"
+
+enum { VERSION = 1, MOST_TEXT = 1000 };
+
+/* What a rank tells all others. */
+typedef struct word {
+  uint32_t version;
+  int32_t status; /* of the rank, and its message */
+  int64_t elements, rows;
+  char text[MOST_TEXT]; /* what it scans, or else the message */
+} word;
+
+typedef struct gathering {
+  rowscan_comm comm;
+  rowscan_problem problem;
+  rs_shard shard;
+  rs_fold own, before;
+  word mine, *all;
+  int64_t *begin; /* of each rank's part, and where the last one ends */
+  char *record, *records;
+  int64_t room; /* of each */
+} gathering;
+
+static rowscan_status check_comm(rowscan_comm *comm, const rowscan_comm *given) {
+  rowscan_status status = rs_sized_read(comm, sizeof *comm, given, "comm", "ROWSCAN_COMM");
+  if (status)
+    return status;
+  if (comm->ranks < 1)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "comm: field 'ranks': %d is not at least 1", comm->ranks);
+  if (comm->rank < 0 || comm->rank >= comm->ranks)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "comm: field 'rank': %d is not between 0 and %d", comm->rank, comm->ranks - 1);
+  return comm->all_gather ? ROWSCAN_OK : rs_fail(ROWSCAN_BAD_ARGUMENT, "comm: field 'all_gather': NULL");
+}
+
+/* `bytes`: a multiple of 8. */
+static rowscan_status gather(const rowscan_comm *comm, const void *send, void *receive, size_t bytes) {
+  int result = comm->ranks > 1 ? comm->all_gather(comm->user, send, receive, bytes) : 0;
+  if (comm->ranks == 1)
+    memcpy(receive, send, bytes);
+  return result ? rs_fail(ROWSCAN_COMM_FAILED, "comm: all_gather of %zu bytes returned %d", bytes, result) : ROWSCAN_OK;
+}
+
+/* ---- agreement --------------------------------------------------------------------------------------------------- */
+
+/* The first rank that failed fails all. */
+static rowscan_status judge_statuses(const gathering *g) {
+  for (int r = 0; r < g->comm.ranks; r++)
+    if (g->all[r].version != VERSION)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "rank %d: speaks version %u, but rowscan %s version %d", r,
+                     g->all[r].version, ROWSCAN_VERSION_STRING, VERSION);
+  for (int r = 0; r < g->comm.ranks; r++)
+    if (g->all[r].status)
+      return rs_fail_lines((rowscan_status)g->all[r].status, "rank %d: %.*s", r, MOST_TEXT - 1, g->all[r].text);
+  return ROWSCAN_OK;
+}
+
+/* All ranks return what the first one that failed does. */
+static rowscan_status agree(gathering *g, rowscan_status status) {
+  g->mine.status = (int32_t)status;
+  if (status)
+    snprintf(g->mine.text, sizeof g->mine.text, "%s", rowscan_last_error());
+  status = gather(&g->comm, &g->mine, g->all, sizeof g->mine);
+  return status ? status : judge_statuses(g);
+}
+
+/* What ranks must have in common, and where their parts begin. */
+static rowscan_status judge_scans(gathering *g) {
+  int64_t end = 0;
+  for (int r = 0; r < g->comm.ranks; r++) {
+    const word *one = &g->all[r], *first = &g->all[0];
+    if (memcmp(one->text, first->text, sizeof one->text) != 0)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "rank %d: scans '%.*s', but rank 0 '%.*s'", r, MOST_TEXT - 1, one->text,
+                     MOST_TEXT - 1, first->text);
+    if (one->rows != first->rows)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "rank %d: has %lld rows, but rank 0 has %lld", r, (long long)one->rows,
+                     (long long)first->rows);
+    g->begin[r] = end;
+    end += rs_larger(one->elements, 0);
+    if (end > RS_MAX_LENGTH)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "rank %d: the row exceeds 2^56 elements", r);
+  }
+  g->begin[g->comm.ranks] = end;
+  return ROWSCAN_OK;
+}
+
+static void tell_scan(gathering *g) {
+  rowscan_spec form = rs_fold_spec(&g->shard.spec);
+  rs_text text = {0};
+  rs_spec_line(&form, &text);
+  g->mine.elements = g->shard.elements;
+  g->mine.rows = g->shard.rows.count;
+  snprintf(g->mine.text, sizeof g->mine.text, "%s", text.failed ? "" : text.data);
+  rs_text_free(&text);
+}
+
+/* ---- records ----------------------------------------------------------------------------------------------------- */
+
+/* Reads the part, and takes all memory that the exchange needs. */
+static rowscan_status total_own(gathering *g) {
+  int rank = g->comm.rank;
+  rowscan_status status =
+      rs_fold_open(&g->own, &g->shard.spec, g->begin[g->comm.ranks], g->shard.rows.count, g->begin[rank]);
+  if (!status)
+    status = rs_shard_total(&g->shard, &g->own);
+  for (int r = 0; r < g->comm.ranks && !status; r++)
+    g->room = rs_larger(g->room, rs_record_bytes(&g->own, g->begin[r], g->begin[r + 1]));
+  if (status)
+    return status;
+  g->record = calloc(1, (size_t)g->room);
+  g->records = malloc((size_t)rs_product(g->room, g->comm.ranks));
+  if (!g->record || !g->records)
+    return rs_fold_no_memory(rs_product(g->room, g->comm.ranks));
+  rs_record_write(&g->own, g->record);
+  return ROWSCAN_OK;
+}
+
+static rowscan_status start_before(gathering *g) {
+  void *inits;
+  rowscan_status status = rs_shard_inits(&g->shard, &inits);
+  if (!status)
+    status = rs_fold_open(&g->before, &g->shard.spec, g->begin[g->comm.ranks], g->shard.rows.count, 0);
+  if (!status)
+    status = rs_fold_start(&g->before, inits);
+  free(inits);
+  return status;
+}
+
+static rowscan_status append(gathering *g, int first, int last) {
+  rowscan_status status = ROWSCAN_OK;
+  for (int r = first; r < last && !status; r++) {
+    char name[32];
+    snprintf(name, sizeof name, "rank %d", r);
+    status = rs_record_append(&g->before, g->records + r * g->room, (size_t)g->room, name);
+  }
+  return status;
+}
+
+static rowscan_status scan_own(gathering *g) {
+  rowscan_status status = append(g, 0, g->comm.rank);
+  if (!status)
+    status = rs_shard_scan(&g->shard, &g->before, &g->own);
+  if (!status && g->problem.totals.data)
+    status = append(g, g->comm.rank + 1, g->comm.ranks);
+  if (!status)
+    rs_shard_totals(&g->shard, &g->before);
+  return status;
+}
+
+static rowscan_status run_all(gathering *g, rowscan_status status) {
+  if (!status)
+    tell_scan(g);
+  status = agree(g, status);
+  if (!status)
+    status = judge_scans(g);
+  if (status)
+    return status;
+  status = total_own(g);
+  if (!status)
+    status = start_before(g);
+  status = agree(g, status);
+  if (!status)
+    status = gather(&g->comm, g->record, g->records, (size_t)g->room);
+  return status ? status : scan_own(g);
+}
+
+static rowscan_status read_problem_of(gathering *g, const rowscan_context *context, const rowscan_problem *problem,
+                                      const void *stream) {
+  rowscan_status status = rs_problem_read(&g->problem, problem);
+  if (status)
+    return status;
+  if (context->engine != ROWSCAN_ENGINE_HOST)
+    return rs_fail(ROWSCAN_UNSUPPORTED,
+                   "this context uses a GPU, and rows that are cut over ranks are scanned on the host only");
+  if (stream)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "stream: %p, but the host engine accepts NULL only", stream);
+  return rs_shard_read(&g->shard, context, &g->problem, false);
+}
+
+rowscan_status rowscan_shard_scan(rowscan_context *context, const rowscan_problem *problem, const rowscan_comm *comm,
+                                  struct CUstream_st *stream) {
+  RS_UNCANCELLED;
+  gathering *g = calloc(1, sizeof *g);
+  if (!g)
+    return rs_fold_no_memory((int64_t)sizeof *g);
+  rowscan_status status = check_comm(&g->comm, comm);
+  if (!status) {
+    g->all = calloc((size_t)g->comm.ranks, sizeof *g->all);
+    g->begin = calloc((size_t)g->comm.ranks + 1, sizeof *g->begin);
+    g->mine.version = VERSION;
+    status = g->all && g->begin ? run_all(g, read_problem_of(g, context, problem, stream))
+                                : rs_fold_no_memory(rs_product(g->comm.ranks, (int64_t)sizeof *g->all));
+  }
+  rs_fold_close(&g->own);
+  rs_fold_close(&g->before);
+  free(g->all);
+  free(g->begin);
+  free(g->record);
+  free(g->records);
+  free(g);
+  return status;
+}
