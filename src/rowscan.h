@@ -1198,6 +1198,13 @@ ROWSCAN_API rowscan_status rowscan_shard_scan(rowscan_context *context, const ro
                                               const rowscan_comm *comm, struct CUstream_st *stream) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2, 3);
 
+/*
+ * Takes part in a scan that the other ranks call, where this one cannot: all of them return this status and the message
+ * "rank N: ...", and so does this call. Errors: those of `comm`; BAD_ARGUMENT (the status is ROWSCAN_OK or none).
+ */
+ROWSCAN_API rowscan_status rowscan_shard_fail(const rowscan_comm *comm, rowscan_status status,
+                                              const char *message) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 3);
+
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 
 /* A GPU. */

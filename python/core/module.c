@@ -11,6 +11,7 @@
 #include "gae.h"
 #include "gradient.h"
 #include "library.h"
+#include "shard.h"
 #include "torch.h"
 #include "xla.h"
 
@@ -34,6 +35,8 @@ static PyMethodDef methods[] = {RP_SCANS(X){"scan", FAST_WITH_NAMES(rp_scan_by_n
                                 {"torch_forward", FAST(rp_torch_forward), NULL},
                                 {"box", rp_box, METH_VARARGS, NULL},
                                 {"unbox", rp_unbox, METH_O, NULL},
+                                {"sharded", rp_sharded, METH_VARARGS, NULL},
+                                {"is_sharded", rp_is_sharded, METH_NOARGS, NULL},
                                 {"xla_handler", rp_xla_handler, METH_O, NULL},
                                 {"ops", rp_ops, METH_NOARGS, NULL},
                                 {"create_op", rp_create_op, METH_VARARGS, NULL},

@@ -9,6 +9,7 @@
 
 #include "contexts.h"
 #include "errors.h"
+#include "shard.h"
 #include "torch.h"
 
 static const int64_t one = 1;
@@ -190,7 +191,7 @@ rowscan_status rp_run(const rp_call *call, const rp_views *v, void *stream, rows
   rowscan_status status = rp_context_of(v->x.device, &context);
   if (status)
     return status;
-  return call->wanted == RP_PREPARE ? rowscan_prepare(context, &problem) : rowscan_scan(context, &problem, stream);
+  return call->wanted == RP_PREPARE ? rowscan_prepare(context, &problem) : rp_shard_scan(context, &problem, stream);
 }
 
 static rp_looked look_beside(rp_view *view, PyObject *array, const rp_kind *kind, const rp_view *x) {

@@ -26,6 +26,7 @@ warm                compiles the kernels of such texts, for GPUs that need not b
 cache               the kernels on disk: rowscan.cache.info, export, import_, ...
 devices, archs      the GPUs; the architectures that can be compiled for
 set_threads         how many threads a scan on the CPU uses
+distributed         the same scans of arrays that are cut over processes
 torch               rowscan.torch.patched, install: rowscan in the place of torch's own functions
 
 Errors: all of the library's are a rowscan.Error, and of a subclass that says which kind.
@@ -41,7 +42,7 @@ import os as _os
 
 from . import _core
 from ._after import after_import as _after_import
-from ._errors import (BadArgument, CacheFailed, CompileFailed, CudaFailed, Error, NoCompiler, NoDevice, NoDriver,
+from ._errors import (BadArgument, CacheFailed, CommFailed, CompileFailed, CudaFailed, Error, NoCompiler, NoDevice, NoDriver,
                       NotCached, OutOfMemory, Unsupported)
 from ._call import library_of as _library_of
 from ._types import PREPARE as _PREPARE, PROD as _PROD, SPEC as _SPEC, SUM as _SUM, create_op as _create_op
@@ -49,15 +50,15 @@ from . import cache
 
 
 def __getattr__(name):
-    if name == "torch":
-        return _importlib.import_module(".torch", __name__)
+    if name in ("torch", "distributed"):
+        return _importlib.import_module("." + name, __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __version__ = library_version = _core.library_version
 __all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "linear_recurrence", "cumulative_sum",
            "cumulative_prod", "discounted_returns", "gae", "create_op", "prepare", "spec", "warm", "devices", "archs",
-           "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CompileFailed", "CudaFailed", "NoCompiler",
+           "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CommFailed", "CompileFailed", "CudaFailed", "NoCompiler",
            "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
 _os.register_at_fork(after_in_child=_core.forget)
 _after_import("torch", lambda: _importlib.import_module("._torch", __name__))

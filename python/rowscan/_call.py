@@ -352,6 +352,9 @@ class Library:
 
         dim is counted from the end, for keys may have fewer dimensions than x where a library repeats them itself.
         """
+        if _core.is_sharded():
+            raise NotImplementedError(f"keys of {keys.dtype} beside these accumulators: arrays that are cut over ranks "
+                                      "have none")
         if keys.ndim < -dim or not keys.ndim:
             return keys != keys
         inner = (1,) * (-1 - dim)

@@ -49,6 +49,10 @@ class NotCached(Error, RuntimeError):
     """A kernel is neither in the cache nor in a pack, and ROWSCAN_CACHE=only disables compilation."""
 
 
+class CommFailed(Error, ConnectionError):
+    """Ranks of a scan could not reach one another."""
+
+
 # In the order of rowscan_status; 0 is no error.
 _core.set_errors((RuntimeError, BadArgument, Unsupported, OutOfMemory, NoDriver, NoDevice, NoCompiler, CompileFailed,
-                  CudaFailed, CacheFailed, NotCached))
+                  CudaFailed, CacheFailed, NotCached, CommFailed))

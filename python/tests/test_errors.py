@@ -17,7 +17,8 @@ from rowscan import _core  # noqa: E402
 KINDS = {rowscan.BadArgument: ValueError, rowscan.Unsupported: NotImplementedError, rowscan.OutOfMemory: MemoryError,
          rowscan.NoDriver: OSError, rowscan.NoDevice: OSError, rowscan.NoCompiler: OSError,
          rowscan.CompileFailed: RuntimeError, rowscan.CudaFailed: RuntimeError, rowscan.CacheFailed: OSError,
-         rowscan.NotCached: RuntimeError}
+         rowscan.NotCached: RuntimeError,
+         rowscan.CommFailed: ConnectionError}
 
 
 OPS = "sum, prod, max, min, and, or, xor, linear_recurrence, logsumexp, extended_prod, argmax, argmin, gae"

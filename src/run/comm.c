@@ -193,20 +193,23 @@ static rowscan_status read_problem_of(gathering *g, const rowscan_context *conte
   return rs_shard_read(&g->shard, context, &g->problem, false);
 }
 
-rowscan_status rowscan_shard_scan(rowscan_context *context, const rowscan_problem *problem, const rowscan_comm *comm,
-                                  struct CUstream_st *stream) {
-  RS_UNCANCELLED;
+static rowscan_status open_gathering(gathering **opened, const rowscan_comm *comm) {
   gathering *g = calloc(1, sizeof *g);
   if (!g)
     return rs_fold_no_memory((int64_t)sizeof *g);
+  *opened = g;
   rowscan_status status = check_comm(&g->comm, comm);
-  if (!status) {
-    g->all = calloc((size_t)g->comm.ranks, sizeof *g->all);
-    g->begin = calloc((size_t)g->comm.ranks + 1, sizeof *g->begin);
-    g->mine.version = VERSION;
-    status = g->all && g->begin ? run_all(g, read_problem_of(g, context, problem, stream))
-                                : rs_fold_no_memory(rs_product(g->comm.ranks, (int64_t)sizeof *g->all));
-  }
+  if (status)
+    return status;
+  g->mine.version = VERSION;
+  g->all = calloc((size_t)g->comm.ranks, sizeof *g->all);
+  g->begin = calloc((size_t)g->comm.ranks + 1, sizeof *g->begin);
+  return g->all && g->begin ? ROWSCAN_OK : rs_fold_no_memory(rs_product(g->comm.ranks, (int64_t)sizeof *g->all));
+}
+
+static void close_gathering(gathering *g) {
+  if (!g)
+    return;
   rs_fold_close(&g->own);
   rs_fold_close(&g->before);
   free(g->all);
@@ -214,5 +217,27 @@ rowscan_status rowscan_shard_scan(rowscan_context *context, const rowscan_proble
   free(g->record);
   free(g->records);
   free(g);
+}
+
+rowscan_status rowscan_shard_scan(rowscan_context *context, const rowscan_problem *problem, const rowscan_comm *comm,
+                                  struct CUstream_st *stream) {
+  RS_UNCANCELLED;
+  gathering *g = NULL;
+  rowscan_status status = open_gathering(&g, comm);
+  if (!status)
+    status = run_all(g, read_problem_of(g, context, problem, stream));
+  close_gathering(g);
   return status;
+}
+
+rowscan_status rowscan_shard_fail(const rowscan_comm *comm, rowscan_status status, const char *message) {
+  RS_UNCANCELLED;
+  gathering *g = NULL;
+  rowscan_status failed = open_gathering(&g, comm);
+  if (!failed && (status <= ROWSCAN_OK || status > ROWSCAN_COMM_FAILED))
+    failed = rs_fail(ROWSCAN_BAD_ARGUMENT, "status: %d is not that of a failure", (int)status);
+  if (!failed)
+    failed = agree(g, rs_fail_lines(status, "%s", message));
+  close_gathering(g);
+  return failed;
 }

@@ -212,7 +212,7 @@ rowscan_status rs_shard_total(const rs_shard *part, rs_fold *fold) {
   bool *begins = malloc((size_t)rs_larger(fold->rows, 1) * sizeof *begins);
   if (!begins)
     return rs_fold_no_memory(fold->rows);
-  for (int64_t at = begin; at < end && !status && fold->rows;) {
+  for (int64_t at = begin; at < end && !status;) {
     int level = rs_fold_level(at, end);
     status = push_block(part, fold, at - begin, level, begins);
     at += INT64_C(1) << level;

@@ -107,7 +107,7 @@ static void lay_out(uint64_t *random, const scan *s, int which, array *a) {
   bool ends = which == INIT || which == TOTALS, turned = below(random, 2);
   for (int i = 0; i < s->rank; i++) {
     int d = turned ? i : s->rank - 1 - i;
-    int64_t extent = d == s->dim ? (ends ? 1 : s->length + (which == OUT && s->initial)) : s->shape[d];
+    int64_t extent = d == s->dim ? (ends ? 1 : s->length + (which == OUT && s->initial)) : rs_larger(s->shape[d], 1);
     bool back = below(random, 4) == 0;
     a->strides[d] = back ? -step : step;
     first += back && extent ? step * (extent - 1) : 0;
@@ -170,7 +170,9 @@ static void make(scan *s, uint64_t *random, const rowscan_spec *spec, int64_t le
   *s = (scan){.spec = *spec, .length = length, .rows = 1, .rank = 1 + (int)below(random, MOST_RANK)};
   s->dim = (int)below(random, s->rank);
   for (int d = 0; d < s->rank; d++) {
-    s->shape[d] = d == s->dim ? length : 1 + below(random, rs_larger(most_rows / s->rows, 1));
+    s->shape[d] = d == s->dim ? length : 1 + below(random, rs_larger(most_rows / rs_larger(s->rows, 1), 1));
+    if (d != s->dim && below(random, 40) == 0) /* no rows */
+      s->shape[d] = 0;
     s->rows *= d == s->dim ? 1 : s->shape[d];
   }
   bool weighs = rs_op_of(spec->op)->weighs; /* then a prefix is not the result before it */

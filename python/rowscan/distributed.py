@@ -1,0 +1,331 @@
+"""rowscan.distributed - scans of arrays that are cut over processes along the scanned dimension, with the bits of one
+
+SPDX-License-Identifier: MIT
+
+Each process calls the same function with its own part, of any length, also of none. What processes send one another is
+a record of a few totals for each row, by a transport that is there: torch.distributed of any backend, or mpi4py. The
+results are, bit for bit, those of one call with all elements, wherever the cuts are.
+
+>>> import torch.distributed, rowscan.distributed                      # under torchrun
+>>> y = rowscan.distributed.cumsum(part, dim=-1)                       # of the default group
+>>> y = rowscan.distributed.cumsum(part, dim=-1, group=mesh.get_group("context"))
+>>> y = rowscan.distributed.cumsum(array, axis=0, comm=MPI.COMM_WORLD) # of NumPy, under mpirun
+
+Rank 0 has the first elements in memory, in reverse scans too. Arguments are those of rowscan's functions of the same
+names; init is that of the whole rows, the same on each rank. Arrays lie in memory of the host.
+
+Gradients: of cumsum (masks that select, segments) and of linear_recurrence without a mask. Others raise.
+
+DTensor: one that is sharded along the scanned dimension stays so, and nothing is gathered; sharded along others it is
+scanned where it is.
+"""
+import sys as _sys
+
+from . import _core
+from ._types import NUMBERS, REVERSE, WEIGHTED
+from . import cummax as _cummax, cummin as _cummin, cumprod as _cumprod, cumsum as _cumsum
+from . import linear_recurrence as _linear_recurrence, logcumsumexp as _logcumsumexp, scan as _scan
+
+__all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "linear_recurrence"]
+
+
+class _Ranks:
+    """Those that a scan runs on, in the order of memory."""
+    def __init__(self, size, rank, gather):
+        self.size, self.rank, self.gather = size, rank, gather
+
+    def run(self, call, reverse):
+        """call() as one part of a scan. The first rank in its order has the last elements in reverse."""
+        def gather(data):
+            parts = self.gather(data)
+            return b"".join(parts[::-1] if reverse else parts)
+
+        rank = self.size - 1 - self.rank if reverse else self.rank
+        return _core.sharded(call, gather, self.size, rank)
+
+
+def _of_mpi(comm):
+    def gather(data):
+        size = comm.Get_size()
+        received = bytearray(len(data) * size)
+        comm.Allgather(data, received)
+        return [bytes(received[i * len(data):(i + 1) * len(data)]) for i in range(size)]
+
+    return _Ranks(comm.Get_size(), comm.Get_rank(), gather)
+
+
+def _of_torch(group):
+    import torch
+    dist = torch.distributed
+
+    def gather(data):
+        on = torch.device("cuda", torch.cuda.current_device()) if dist.get_backend(group) == "nccl" else "cpu"
+        sent = torch.frombuffer(bytearray(data), dtype=torch.uint8).to(on)
+        received = [torch.empty_like(sent) for _ in range(dist.get_world_size(group))]
+        dist.all_gather(received, sent, group=group)
+        return [part.cpu().numpy().tobytes() for part in received]
+
+    if not dist.is_available() or not dist.is_initialized():
+        raise ValueError("group is None, and torch.distributed has no default group: call init_process_group() first")
+    rank = dist.get_rank(group)
+    if rank < 0:
+        raise ValueError(f"group is {group}, and this process is not in it")
+    return _Ranks(dist.get_world_size(group), rank, gather)
+
+
+def _is_torch(x):
+    torch = _sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
+
+
+def _ranks_of(x, group, comm):
+    if group is not None and comm is not None:
+        raise TypeError("group and comm are two names of one thing: give one of them")
+    if comm is not None:
+        return _of_mpi(comm)
+    if group is not None or _is_torch(x):
+        return _of_torch(group)
+    raise TypeError(f"comm is missing: give the communicator of mpi4py whose ranks have the parts of x, {type(x)}")
+
+
+# ---- gradients -------------------------------------------------------------------------------------------------------
+
+def _dim_of(x, dim, axis):
+    if dim is not None and axis is not None:
+        raise TypeError("dim and axis are two names of one argument: give one of them")
+    dim = axis if dim is None else dim
+    if dim is None:
+        if x.ndim > 1:
+            raise TypeError(f"dim is missing: x has {x.ndim} dimensions")
+        dim = 0
+    return dim
+
+
+def _wants_gradient(*tensors):
+    torch = _sys.modules.get("torch")
+    return torch is not None and torch.is_grad_enabled() and any(
+        isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
+
+
+def _functions():
+    """torch.autograd.Function of sums and of recurrences, made when torch is there."""
+    import torch
+    from ._torch_operators import TYPES
+
+    class Sum(torch.autograd.Function):
+        """Gradients of sums are sums from the other end."""
+        @staticmethod
+        def forward(ctx, x, ranks, dim, flags):
+            ctx.ranks, ctx.dim, ctx.flags, ctx.dtype = ranks, dim, flags, x.dtype
+            return ranks.run(lambda: _cumsum(x.detach(), dim, **flags), flags.get("reverse", False))
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx, g):
+            flags = {name: value for name, value in ctx.flags.items() if name in ("exclusive", "heads", "tails", "keys")}
+            reverse = not ctx.flags.get("reverse", False)
+            gx = ctx.ranks.run(lambda: _cumsum(g.contiguous(), ctx.dim, reverse=reverse, **flags), reverse)
+            mask = ctx.flags.get("mask")
+            gx = gx if mask is None else torch.where(mask.bool(), gx, 0)
+            return gx.to(ctx.dtype), None, None, None
+
+    class Recurrence(torch.autograd.Function):
+        """s[t] = g[t] + c[t+1] s[t+1] is the gradient of x[t], s[t] y[t-1] that of c[t]: one scan from the other end, as
+        rowscan.linear_recurrence has it, which starts from the last g."""
+        @staticmethod
+        def forward(ctx, x, c, ranks, dim, reverse):
+            y = ranks.run(lambda: _linear_recurrence(x.detach(), c.detach(), dim, reverse=reverse), reverse)
+            ctx.ranks, ctx.dim, ctx.reverse = ranks, dim % x.ndim, reverse
+            ctx.save_for_backward(c, y)
+            return y
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx, g):
+            c, y = ctx.saved_tensors
+            ranks, dim, back = ctx.ranks, ctx.dim, not ctx.reverse  # back: the scan goes from the last element to the first
+            after, _ = _shifted(ranks, c, dim, back)
+            before, is_first = _shifted(ranks, y, dim, not back)
+            start, is_last = _end_of_all(ranks, g, dim, back)
+            n = g.shape[dim]
+            dx, dc = torch.empty_like(g), torch.empty_like(g)
+            held, at = n - is_last, int(is_last and not back)  # elements that are scanned, and the first of them in memory
+
+            def rest(t):
+                return t.narrow(dim, at, held)
+
+            ranks.run(lambda: _core.scan_settled(
+                rest(g), dim, WEIGHTED, REVERSE * back, TYPES[g.dtype], NUMBERS["f64"], 0, None, start.double(), None, rest(dc), 0,
+                (rest(after), rest(before)), (), rest(dx), 0), back)
+            if is_last:
+                last = n - 1 if back else 0
+                dx.narrow(dim, last, 1).copy_(start)
+                dc.narrow(dim, last, 1).copy_(start * before.narrow(dim, last, 1))
+            if is_first:
+                dc.narrow(dim, 0 if back else n - 1, 1).zero_()
+            return dx, dc, None, None, None
+
+    return Sum, Recurrence
+
+
+def _edges(ranks, t, dim, last):
+    """Of each rank the first or the last elements along dim, or None where it has none."""
+    import torch
+    n = t.shape[dim]
+    edge = t.narrow(dim, n - 1 if last and n else 0, min(n, 1)).contiguous()
+    data = edge.view(torch.uint8).numpy().tobytes() if edge.numel() else b""
+    size = t.element_size() * (t.numel() // n if n else 0)
+    sizes = [int.from_bytes(part, "little") for part in ranks.gather(size.to_bytes(8, "little"))]
+    if not any(sizes):
+        return [None] * ranks.size
+    shape = [1 if d == dim else extent for d, extent in enumerate(t.shape)]
+    return [torch.frombuffer(bytearray(part[:size]), dtype=torch.uint8).view(t.dtype).view(shape) if size else None
+            for part, size in zip(ranks.gather(data.ljust(max(sizes), b"\0")), sizes)]
+
+
+def _shifted(ranks, t, dim, later):
+    """The elements one step later than those of t along dim, or one before, those of other ranks included, and 0 beyond;
+    and whether this rank has what nothing lies beyond."""
+    import torch
+    edges = _edges(ranks, t, dim, not later)
+    others = edges[ranks.rank + 1:] if later else edges[:ranks.rank][::-1]
+    found = next((edge for edge in others if edge is not None), None)
+    n = t.shape[dim]
+    if not n:
+        return t, False
+    beyond = torch.zeros_like(t.narrow(dim, 0, 1)) if found is None else found
+    rest = t.narrow(dim, 1 if later else 0, n - 1)
+    return torch.cat([rest, beyond] if later else [beyond, rest], dim).contiguous(), found is None
+
+
+def _end_of_all(ranks, t, dim, last):
+    """The first or last elements of all ranks' arrays together; and whether they are this rank's."""
+    import torch
+    edges = _edges(ranks, t, dim, last)
+    there = [r for r, edge in enumerate(edges) if edge is not None]
+    if not there:
+        return torch.zeros_like(t.sum(dim, keepdim=True)), False
+    of = there[-1 if last else 0]
+    return edges[of], of == ranks.rank
+
+
+# ---- DTensor ---------------------------------------------------------------------------------------------------------
+
+def _dtensor():
+    torch = _sys.modules.get("torch")
+    if torch is None or not torch.distributed.is_available():
+        return None
+    module = _sys.modules.get("torch.distributed.tensor")
+    return module and module.DTensor
+
+
+def _of_dtensor(function, x, dim, options):
+    """Of a DTensor: on the group of the one dimension of its mesh that cuts the scanned one, or where it is."""
+    from torch.distributed.tensor import DTensor, Shard
+    dim = dim % x.ndim
+    along = [i for i, p in enumerate(x.placements) if p.is_shard(dim)]
+    if any(p.is_partial() for p in x.placements):
+        raise NotImplementedError(f"x has the placements {x.placements}: redistribute() what is Partial first")
+    if any(p.is_shard() and type(p) is not Shard for p in x.placements) or len(along) > 1:
+        raise NotImplementedError(f"x has the placements {x.placements}, and one Shard({dim}) at most is served")
+    for name, value in options.items():
+        if isinstance(value, DTensor):
+            if value.placements != x.placements:
+                raise ValueError(f"{name} has the placements {value.placements}, and x {x.placements}")
+            options[name] = value.to_local()
+    local = x.to_local()
+    ranks = _of_torch(x.device_mesh.get_group(along[0])) if along else _Ranks(1, 0, lambda data: [data])
+    y = function(local, dim, ranks, options)
+
+    def whole(t):
+        return DTensor.from_local(t, x.device_mesh, x.placements, run_check=False, shape=x.shape, stride=x.stride())
+
+    return type(y)(*map(whole, y)) if isinstance(y, tuple) and hasattr(y, "_fields") else (
+        tuple(map(whole, y)) if isinstance(y, tuple) else whole(y))
+
+
+# ---- the functions ---------------------------------------------------------------------------------------------------
+
+def _run(plain, x, dim, axis, group, comm, options, differentiable=None):
+    dim = _dim_of(x, dim, axis)
+
+    def run(x, dim, ranks, options):
+        given = [x, *options.values()]
+        if _wants_gradient(*given):
+            if differentiable is None:
+                raise NotImplementedError("gradients of arrays that are cut over ranks: of cumsum and linear_recurrence "
+                                          "alone; detach() x")
+            return differentiable(x, dim, ranks, options)
+        return ranks.run(lambda: plain(x, dim, **options), options.get("reverse", False))
+
+    tensor = _dtensor()
+    if tensor and isinstance(x, tensor):
+        if group is not None or comm is not None:
+            raise TypeError("x is a DTensor, whose mesh has the group: give neither group nor comm")
+        return _of_dtensor(run, x, dim, dict(options))
+    return run(x, dim, _ranks_of(x, group, comm), options)
+
+
+def _refuse(options, served, what):
+    for name, value in options.items():
+        if name not in served and value is not None and value is not False:
+            raise NotImplementedError(f"{name}: gradients of {what} that are cut over ranks have {', '.join(served)} alone")
+
+
+def _differentiate_sum(x, dim, ranks, options):
+    served = ("reverse", "exclusive", "mask", "heads", "tails", "keys")
+    _refuse(options, served, "sums")
+    mask = options.get("mask")
+    if mask is not None and mask.dtype.is_floating_point:
+        raise NotImplementedError("mask: gradients of sums that are cut over ranks have masks that select alone")
+    return _functions()[0].apply(x, ranks, dim, options)
+
+
+def cumsum(x, dim=None, *, axis=None, group=None, comm=None, **options):
+    """rowscan.cumsum of arrays that are cut along dim over the ranks of a group of torch, or of a communicator of mpi4py.
+    """
+    return _run(_cumsum, x, dim, axis, group, comm, options, _differentiate_sum)
+
+
+def cumprod(x, dim=None, *, axis=None, group=None, comm=None, **options):
+    """rowscan.cumprod of arrays that are cut along dim: see cumsum."""
+    return _run(_cumprod, x, dim, axis, group, comm, options)
+
+
+def cummax(x, dim=None, *, axis=None, group=None, comm=None, **options):
+    """rowscan.cummax of arrays that are cut along dim: see cumsum. Indices are those in the whole rows."""
+    return _run(_cummax, x, dim, axis, group, comm, options)
+
+
+def cummin(x, dim=None, *, axis=None, group=None, comm=None, **options):
+    """rowscan.cummin of arrays that are cut along dim: see cumsum. Indices are those in the whole rows."""
+    return _run(_cummin, x, dim, axis, group, comm, options)
+
+
+def logcumsumexp(x, dim=None, *, axis=None, group=None, comm=None, **options):
+    """rowscan.logcumsumexp of arrays that are cut along dim: see cumsum."""
+    return _run(_logcumsumexp, x, dim, axis, group, comm, options)
+
+
+def linear_recurrence(x, coefficient, dim=None, *, axis=None, group=None, comm=None, **options):
+    """rowscan.linear_recurrence of arrays that are cut along dim: see cumsum. An array of coefficients is cut like x."""
+    def plain(x, dim, coefficient, **options):
+        return _linear_recurrence(x, coefficient, dim, **options)
+
+    def differentiable(x, dim, ranks, options):
+        _refuse(options, ("reverse", "coefficient"), "recurrences")
+        c = options["coefficient"]
+        if not _is_torch(c) or c.shape != x.shape or c.dtype != x.dtype:
+            raise NotImplementedError("coefficient: gradients of recurrences that are cut over ranks want one of x's "
+                                      "shape and dtype")
+        return _functions()[1].apply(x, c, ranks, dim, options.get("reverse", False))
+
+    return _run(plain, x, dim, axis, group, comm, {"coefficient": coefficient, **options}, differentiable)
+
+
+def scan(x, dim=None, op="sum", *, axis=None, group=None, comm=None, **options):
+    """rowscan.scan of arrays that are cut along dim: see cumsum."""
+    def plain(x, dim, **options):
+        return _scan(x, dim, op, **options)
+
+    return _run(plain, x, dim, axis, group, comm, options)

@@ -1,0 +1,151 @@
+# distributed_cases.py - one process of test_distributed.py: python distributed_cases.py STORE RANKS RANK
+# SPDX-License-Identifier: MIT
+"""All processes know the whole arrays, and each scans its part: bits, gradients, DTensor, errors."""
+import datetime
+import sys
+
+import torch
+import torch.distributed as dist
+from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
+
+import rowscan
+from rowscan import distributed
+
+
+def cuts_of(length, ranks, ragged):
+    if not ragged:
+        chunk = -(-length // ranks)
+        return [min(i * chunk, length) for i in range(ranks + 1)]
+    inner = torch.randint(0, length + 1, (ranks - 1,)).sort().values.tolist()
+    return [0, *inner, length]
+
+
+def part(t, dim, cuts, rank):
+    return t.narrow(dim, cuts[rank], cuts[rank + 1] - cuts[rank]).clone()
+
+
+def same(a, b, what):
+    assert a.dtype == b.dtype and a.shape == b.shape, (what, a.dtype, b.dtype, a.shape, b.shape)
+    kind = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[a.element_size()]
+    equal = (a.contiguous().view(kind) == b.contiguous().view(kind)) | (a.isnan() & b.isnan())
+    assert equal.all(), (what, a, b)
+
+
+def bits(ranks, rank):
+    for turn in range(40):
+        length, dim = int(torch.randint(0, 300, ())), turn % 2
+        shape = [length, 3] if dim == 0 else [4, length]
+        x = torch.randn(shape) * 10 ** torch.randint(-3, 4, shape)
+        x = x.to([torch.float32, torch.bfloat16, torch.float64][turn % 3])
+        cuts = cuts_of(length, ranks, turn % 4 < 3)
+        mask, heads = torch.rand(shape) < 0.7, torch.rand(shape) < 0.1
+        reverse, exclusive = bool(turn & 4), bool(turn & 8)
+
+        def mine(t):
+            return part(t, dim, cuts, rank)
+
+        for name in ("cumsum", "cumprod", "logcumsumexp"):
+            wide = name == "logcumsumexp" and x.dtype == torch.float64  # whose totals have no room for a flag
+            for more in ({}, {"mask": mask}, {"heads": heads}, {"tails": heads})[:2 if wide else 4]:
+                got = getattr(distributed, name)(mine(x), dim, reverse=reverse, exclusive=exclusive,
+                                                 **{key: mine(value) for key, value in more.items()})
+                should = getattr(rowscan, name)(x, dim, reverse=reverse, exclusive=exclusive, **more)
+                same(got, mine(should), (name, turn, more.keys()))
+        for got, should in zip(distributed.cummax(mine(x), dim, reverse=reverse, indices=True),
+                               rowscan.cummax(x, dim, reverse=reverse, indices=True)):
+            same(got, mine(should), ("cummax", turn))
+        c = torch.rand(shape).to(x.dtype)
+        same(distributed.linear_recurrence(mine(x), mine(c), dim, reverse=reverse),
+             mine(rowscan.linear_recurrence(x, c, dim, reverse=reverse)), ("recurrence", turn))
+        got, totals = distributed.scan(mine(x), dim, "sum", totals=True)
+        should, all_totals = rowscan.scan(x, dim, "sum", totals=True)
+        same(got, mine(should), "scan")
+        same(totals, all_totals, "totals")
+
+
+def gradients(ranks, rank):
+    for turn in range(12):
+        length, reverse = int(torch.randint(1, 200, ())), bool(turn & 1)
+        x, c, g = torch.randn(3, length), torch.rand(3, length), torch.randn(3, length)
+        cuts = cuts_of(length, ranks, turn % 3 > 0)
+        heads = torch.rand(3, length) < 0.1
+
+        def mine(t):
+            return part(t, 1, cuts, rank)
+
+        def both(whole, own, *inputs):
+            leaves = [t.clone().requires_grad_() for t in inputs]
+            whole(*leaves).backward(g)
+            parts = [mine(t).requires_grad_() for t in inputs]
+            own(*parts).backward(mine(g))
+            for leaf, one in zip(leaves, parts):
+                same(one.grad, mine(leaf.grad), ("gradient", turn))
+
+        both(lambda x: rowscan.cumsum(x, 1, reverse=reverse, exclusive=bool(turn & 2)),
+             lambda x: distributed.cumsum(x, 1, reverse=reverse, exclusive=bool(turn & 2)), x)
+        both(lambda x: rowscan.cumsum(x, 1, reverse=reverse, heads=heads),
+             lambda x: distributed.cumsum(x, 1, reverse=reverse, heads=mine(heads)), x)
+        both(lambda x: rowscan.cumsum(x, 1, reverse=reverse, mask=heads),
+             lambda x: distributed.cumsum(x, 1, reverse=reverse, mask=mine(heads)), x)
+        both(lambda x, c: rowscan.linear_recurrence(x, c, 1, reverse=reverse),
+             lambda x, c: distributed.linear_recurrence(x, c, 1, reverse=reverse), x, c)
+
+
+def dtensor(ranks, rank):
+    from torch.distributed.tensor.debug import CommDebugMode
+    mesh = torch.distributed.init_device_mesh("cpu", (ranks,))
+    for length in (0, 1, 7, 64, 1001):
+        x = torch.randn(6, length)
+        for dim in range(2):
+            should = rowscan.cumsum(x, dim)
+            for placement in (Shard(0), Shard(1), Replicate()):
+                d = distribute_tensor(x, mesh, [placement])
+                with CommDebugMode() as mode:
+                    y = distributed.cumsum(d, dim)
+                assert not mode.get_total_counts() or placement == Shard(dim), mode.get_comm_counts()
+                assert isinstance(y, DTensor) and y.placements == d.placements and y.shape == d.shape
+                same(y.full_tensor(), should, ("dtensor", length, dim, placement))
+    try:
+        distributed.cumsum(DTensor.from_local(torch.ones(2), mesh, [Partial()]), 0)
+        raise AssertionError("Partial was served")
+    except NotImplementedError as error:
+        assert "redistribute() what is Partial first" in str(error), error
+
+
+def fails(kind, words, call):
+    try:
+        call()
+    except kind as error:
+        assert words in str(error), (words, error)
+    else:
+        raise AssertionError(f"no {kind.__name__}: {words}")
+
+
+def errors(ranks, rank):
+    """One rank that fails fails all."""
+    x = torch.ones(2, 5)
+    last = ranks - 1
+    fails(ValueError, f"rank {last}: scans", lambda: distributed.cumsum(x.double() if rank == last else x, 1))
+    fails(ValueError, f"rank {last}: has 3 rows",
+          lambda: distributed.cumsum(torch.ones(3, 5) if rank == last else x, 1))
+    kind, words = (IndexError, "Dimension out of range") if rank == 1 else (ValueError, "rank 1: ")
+    fails(kind, words, lambda: distributed.cumsum(x, 7 if rank == 1 else 1))
+    fails(NotImplementedError, "cumsum and linear_recurrence alone",
+          lambda: distributed.cumprod(x.clone().requires_grad_(), 1))
+    fails(TypeError, "two names of one thing", lambda: distributed.cumsum(x, 1, group=dist.group.WORLD, comm=1))
+    same(distributed.cumsum(x, 1)[:, -1:], torch.full((2, 1), 5.0 * (rank + 1)), "after errors")
+
+
+def main(store, ranks, rank):
+    dist.init_process_group("gloo", init_method=f"file://{store}", world_size=ranks, rank=rank,
+                            timeout=datetime.timedelta(seconds=60))
+    torch.manual_seed(1234 + ranks)
+    for test in (bits, gradients, dtensor, errors):
+        test(ranks, rank)
+    dist.barrier()
+    dist.destroy_process_group()
+    print("good")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

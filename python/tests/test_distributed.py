@@ -1,0 +1,115 @@
+# test_distributed.py - rowscan.distributed: arrays that are cut over processes have the bits of one
+# SPDX-License-Identifier: MIT
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rowscan
+from rowscan import distributed
+
+HERE = Path(__file__).parent
+
+
+class Threads:
+    """What rowscan asks of mpi4py's communicator, of threads in the place of processes."""
+    def __init__(self, size):
+        self.size, self.barrier, self.sent = size, threading.Barrier(size), [None] * size
+        self.local = threading.local()
+
+    def Get_size(self):
+        return self.size
+
+    def Get_rank(self):
+        return self.local.rank
+
+    def Allgather(self, send, receive):
+        self.sent[self.local.rank] = bytes(send)
+        self.barrier.wait()
+        receive[:] = b"".join(self.sent)
+        self.barrier.wait()
+
+    def run(self, call):
+        """call(rank) on all; what each returned or raised."""
+        results = [None] * self.size
+
+        def one(rank):
+            self.local.rank = rank
+            try:
+                results[rank] = call(rank)
+            except Exception as error:
+                results[rank] = error
+
+        threads = [threading.Thread(target=one, args=(rank,)) for rank in range(self.size)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return results
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+def test_numpy(ranks):
+    random = np.random.default_rng(ranks)
+    comm = Threads(ranks)
+    for _ in range(30):
+        length, axis = int(random.integers(0, 400)), int(random.integers(0, 2))
+        shape = (length, 3) if axis == 0 else (3, length)
+        x = (random.standard_normal(shape) * 10.0 ** random.integers(-3, 4, shape)).astype(random.choice(["f4", "f8"]))
+        keys = np.sort(random.integers(0, 5, shape), axis).astype("i4")
+        cuts = [0, *np.sort(random.integers(0, length + 1, ranks - 1)), length]
+        options = {"reverse": bool(random.integers(2)), "exclusive": bool(random.integers(2))}
+        op = random.choice(["sum", "prod", "logsumexp", "extended_prod", "max"])
+
+        def mine(array, rank, cuts=cuts, axis=axis):
+            return array[cuts[rank]:cuts[rank + 1]] if axis == 0 else array[:, cuts[rank]:cuts[rank + 1]]
+
+        for more in [{}] + [{"keys": keys}] * (op in ("sum", "max") and x.dtype == "f4"):
+            should = rowscan.scan(x, axis, op, **options, **more)
+            got = comm.run(lambda rank, more=more: distributed.scan(
+                mine(x, rank), axis, op, comm=comm, **options, **{name: mine(a, rank) for name, a in more.items()}))
+            for rank in range(ranks):
+                assert not isinstance(got[rank], Exception), got[rank]
+                np.testing.assert_array_equal(got[rank], mine(should, rank), f"{op} {options} {cuts}")
+                assert got[rank].dtype == should.dtype
+
+
+def test_a_rank_that_fails_fails_all():
+    comm = Threads(3)
+    x = np.ones((2, 4), "f4")
+    got = comm.run(lambda rank: distributed.cumsum(x if rank != 1 else x.astype("f8"), 1, comm=comm))
+    assert all(isinstance(one, rowscan.BadArgument) and "rank 1: scans 'op=sum in=f64" in str(one) for one in got), got
+    got = comm.run(lambda rank: distributed.cumsum(x, 1 if rank != 2 else "x", comm=comm))
+    assert isinstance(got[2], TypeError), got
+    assert all(isinstance(one, rowscan.BadArgument) and str(one).startswith("rank 2: ") for one in got[:2]), got
+
+
+def test_what_the_transport_raises_is_raised():
+    class Broken(Threads):
+        def Allgather(self, send, receive):
+            raise OSError("the network is down")
+
+    comm = Broken(2)
+    got = comm.run(lambda rank: distributed.cumsum(np.ones(3), comm=comm))
+    assert all(isinstance(one, OSError) and str(one) == "the network is down" for one in got), got
+
+
+def test_what_can_not_be_asked():
+    with pytest.raises(TypeError, match="comm is missing"):
+        distributed.cumsum(np.ones(3))
+    with pytest.raises(TypeError, match="dim is missing"):
+        distributed.cumsum(np.ones((3, 3)), comm=Threads(1))
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_torch(ranks, tmp_path):
+    pytest.importorskip("torch.distributed.tensor")
+    command = [sys.executable, str(HERE / "distributed_cases.py"), str(tmp_path / "store"), str(ranks)]
+    processes = [subprocess.Popen([*command, str(rank)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                 for rank in range(ranks)]
+    outputs = [process.communicate(timeout=300)[0] for process in processes]
+    for rank, output in enumerate(outputs):
+        assert output.endswith("good\n"), f"rank {rank}: {output}"
