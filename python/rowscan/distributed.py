@@ -6,10 +6,9 @@ Each process calls the same function with its own part, of any length, also of n
 a record of a few totals for each row, by a transport that is there: torch.distributed of any backend, or mpi4py. The
 results are, bit for bit, those of one call with all elements, wherever the cuts are.
 
->>> import torch.distributed, rowscan.distributed                      # under torchrun
->>> y = rowscan.distributed.cumsum(part, dim=-1)                       # of the default group
->>> y = rowscan.distributed.cumsum(part, dim=-1, group=mesh.get_group("context"))
->>> y = rowscan.distributed.cumsum(array, axis=0, comm=MPI.COMM_WORLD) # of NumPy, under mpirun
+    y = rowscan.distributed.cumsum(part, dim=-1)                        # under torchrun, the default group
+    y = rowscan.distributed.cumsum(part, dim=-1, group=mesh.get_group("context"))
+    y = rowscan.distributed.cumsum(array, axis=0, comm=MPI.COMM_WORLD)  # of NumPy, under mpirun
 
 Rank 0 has the first elements in memory, in reverse scans too. Arguments are those of rowscan's functions of the same
 names; init is that of the whole rows, the same on each rank. Arrays lie in memory of the host.

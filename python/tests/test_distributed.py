@@ -1,5 +1,7 @@
 # test_distributed.py - rowscan.distributed: arrays that are cut over processes have the bits of one
 # SPDX-License-Identifier: MIT
+import os
+import socket
 import subprocess
 import sys
 import threading
@@ -113,3 +115,20 @@ def test_torch(ranks, tmp_path):
     outputs = [process.communicate(timeout=300)[0] for process in processes]
     for rank, output in enumerate(outputs):
         assert output.endswith("good\n"), f"rank {rank}: {output}"
+
+
+def test_the_example(tmp_path):
+    pytest.importorskip("torch.distributed")
+    program = HERE.parent / "examples" / "sharded.py"
+    env = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2"}
+    processes = [subprocess.Popen([sys.executable, str(program)], env={**env, "RANK": str(rank)}, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for rank in range(2)]
+    for rank, process in enumerate(processes):
+        output = process.communicate(timeout=120)[0]
+        assert f"rank {rank}: " in output and "the bits of one process" in output, output
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]

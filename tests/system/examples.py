@@ -123,6 +123,19 @@ class Programs(Installed):
         self.assertRegex(run(self.build("chunks.c"), env=self.env), r"^\d\d chunks, sums .* the bits of one scan\n$")
 
 
+    @unittest.skipUnless(shutil.which("mpicc") and shutil.which("mpirun"), "no MPI")
+    def test_mpi(self):
+        """With the MPI at hand, as its compiler's flags have it."""
+        flags = run("mpicc", "-show").split()[1:]
+        program = self.build("mpi.c", *(flag.replace("-I", "-isystem", 1) for flag in flags))
+        env = {**self.env, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+        for ranks in (1, 3):
+            self.assertIn(f"{ranks} processes, 100003 elements, ",
+                          out := run("mpirun", "-n", str(ranks), program, "100003", env=env))
+            self.assertIn("the bits of one process", out)
+
+
 @unittest.skipUnless(shutil.which("cmake"), "no CMake")
 class CMake(Installed):
     def configure(self, folder, build):
