@@ -120,7 +120,21 @@ static void write_batch(const rs_run *s, const panels *k, const batch *b) {
 
 /* The initial value of a row of the batch, or its total. */
 static inline char *end_of(const rs_run *s, const batch *b, rs_which which, int64_t row) {
-  return (char *)s->rows.array[which].data + (b->at[which] + row * s->stride[which]) * s->acc_bytes;
+  int64_t bytes = which == RS_INIT ? s->init_bytes : s->end_bytes;
+  return (char *)s->rows.array[which].data + (b->at[which] + row * s->stride[which]) * bytes;
+}
+
+/* Totals of rows, as numbers. */
+static void save_batch(const rs_run *s, const panels *k, const batch *b) {
+  for (int64_t r = 0; s->rows.array[RS_TOTALS].data && r < b->rows; r++)
+    rs_save_total(s, end_of(s, b, RS_TOTALS, r), k->total + r * s->size);
+}
+
+/* Of rows that are parts of longer ones: the last prefixes, which their own elements do not tell. */
+static void take_last(const rs_run *s, const panels *k, const batch *b) {
+  int64_t n = s->spec->length;
+  for (int64_t r = 0; s->rows.array[RS_TOTALS].data && r < b->rows; r++)
+    rs_load_init(s, k->e + ((r + 1) * n - 1) * s->size, end_of(s, b, RS_TOTALS, r));
 }
 
 static void scan_batch(const rs_run *s, const panels *k, const batch *b) {
@@ -131,11 +145,17 @@ static void scan_batch(const rs_run *s, const panels *k, const batch *b) {
     rs_load_init(s, k->start + r * s->size, end_of(s, b, RS_INIT, r));
   s->loops->lines(read_batch(s, k, b, all), k->e, n, b->rows, s->rows.array[RS_INIT].data ? k->start : NULL,
                   s->rows.array[RS_TOTALS].data ? k->total : NULL, exclusive);
+  if (s->states == RS_STATES_TOTAL) {
+    save_batch(s, k, b);
+    return;
+  }
+  if (s->states == RS_STATES_RESUME && !exclusive)
+    take_last(s, k, b);
   rs_show(s, k->e, all.n);
   for (int64_t r = 0; exclusive && !s->rows.array[RS_INIT].data && r < b->rows; r++)
     rs_move(k->e + r * n * s->size, &s->identity, s->size);
-  for (int64_t r = 0; s->rows.array[RS_TOTALS].data && r < b->rows; r++)
-    rs_save_total(s, end_of(s, b, RS_TOTALS, r), k->total + r * s->size);
+  if (!s->states)
+    save_batch(s, k, b);
   write_batch(s, k, b);
 }
 

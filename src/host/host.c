@@ -48,7 +48,7 @@ static void choose_tiles(rs_run *s, int threads) {
   s->columns =
       (s->loops || s->totals->scan_block) && r->count >= 8 && (apart ? s->spec->length <= SHORT_ROW : neighbours >= 8);
   s->segment = s->columns && !apart && neighbours >= SEGMENT ? neighbours : r->count;
-  s->batch = apart && !s->states && rs_batch_serves(s);
+  s->batch = apart && rs_batch_serves(s);
   if (s->batch) {
     s->columns = false;
     s->segment = r->rank == 1 ? r->count : neighbours;

@@ -86,43 +86,6 @@ int64_t rs_state_init_bytes(const rs_run *op) {
   return (rs_state_bytes(op) + WORD - 1) / WORD * WORD + WORD;
 }
 
-/* Bytes that fields have, without what says that a segment begins. */
-static int64_t used_bytes(const rs_run *op) {
-  const rs_op *of = rs_op_of(op->spec->op);
-  if (of->source)
-    return of->numbers * op->size;
-  return op->spec->op == ROWSCAN_GAE ? 3 * op->size : op->totals->bytes;
-}
-
-/* How many numbers a state begins with that may be a NaN. */
-static int64_t real_numbers(const rs_run *op) {
-  const rs_op *of = rs_op_of(op->spec->op);
-  bool real = rs_type_kind(op->spec->acc_type) == RS_FLOAT;
-  if (!op->totals)
-    return real;
-  if (!real || of->kind == RS_ORDER || of->kind == RS_INDEX)
-    return 0;
-  return op->spec->op == ROWSCAN_EXTENDED_PROD ? 1 : used_bytes(op) / op->size;
-}
-
-/* All NaNs are one: which of two survives depends on the processor and the compiler. */
-static void unify_nans(const rs_run *op, char *state) {
-  int64_t size = op->totals ? op->size : op->acc_bytes;
-  for (int64_t n = real_numbers(op); n > 0; n--, state += size) {
-    float single;
-    double real;
-    if (size == 8) {
-      memcpy(&real, state, sizeof real);
-      if (real != real)
-        memcpy(state, &(uint64_t){UINT64_C(0x7ff8000000000000)}, sizeof real);
-    } else {
-      memcpy(&single, state, sizeof single);
-      if (single != single)
-        memcpy(state, &(uint32_t){0x7fc00000}, sizeof single);
-    }
-  }
-}
-
 void rs_state_load(const rs_run *run, void *total, const void *state) {
   if (run->totals)
     memcpy(total, state, (size_t)run->state);
@@ -131,15 +94,10 @@ void rs_state_load(const rs_run *run, void *total, const void *state) {
 }
 
 void rs_state_save(const rs_run *run, void *state, const void *total) {
-  int64_t bytes = run->totals ? run->totals->bytes : 0, used = run->totals ? used_bytes(run) : 0;
   if (run->totals)
     memcpy(state, total, (size_t)run->state);
   else
     rs_save_total(run, state, total);
-  memset((char *)state + used, 0, (size_t)(bytes - used));
-  if (run->totals && run->state > bytes)
-    memset((char *)state + bytes + 1, 0, (size_t)(run->state - bytes - 1));
-  unify_nans(run, state);
 }
 
 bool rs_state_begins(const rs_run *run, const void *state) {

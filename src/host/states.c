@@ -80,6 +80,61 @@ void rs_state_show(const rs_run *op, void *number, const void *state) {
   rs_leave_environment(&saved);
 }
 
+/* ---- as bytes ---------------------------------------------------------------------------------------------------- */
+
+/* Bytes that fields have, without what says that a segment begins. */
+static int64_t used_bytes(const rs_run *op) {
+  const rs_op *of = rs_op_of(op->spec->op);
+  if (of->source)
+    return of->numbers * op->size;
+  return op->spec->op == ROWSCAN_GAE ? 3 * op->size : op->totals->bytes;
+}
+
+/* How many numbers a state begins with that may be a NaN. */
+static int64_t real_numbers(const rs_run *op) {
+  const rs_op *of = rs_op_of(op->spec->op);
+  bool real = rs_type_kind(op->spec->acc_type) == RS_FLOAT;
+  if (!op->totals)
+    return real;
+  if (!real || of->kind == RS_ORDER || of->kind == RS_INDEX)
+    return 0;
+  return op->spec->op == ROWSCAN_EXTENDED_PROD ? 1 : used_bytes(op) / op->size;
+}
+
+/* All NaNs are one: which of two survives depends on the processor and the compiler. */
+static void unify_nans(const rs_run *op, char *state) {
+  int64_t size = op->totals ? op->size : op->acc_bytes;
+  for (int64_t n = real_numbers(op); n > 0; n--, state += size) {
+    float single;
+    double real;
+    if (size == 8) {
+      memcpy(&real, state, sizeof real);
+      if (real != real)
+        memcpy(state, &(uint64_t){UINT64_C(0x7ff8000000000000)}, sizeof real);
+    } else {
+      memcpy(&single, state, sizeof single);
+      if (single != single)
+        memcpy(state, &(uint32_t){0x7fc00000}, sizeof single);
+    }
+  }
+}
+
+/* Bytes that no field has. */
+static void clear_gaps(const rs_run *op, char *state) {
+  int64_t bytes = op->totals->bytes, used = used_bytes(op), flag = op->state > bytes ? 1 : 0;
+  memset(state + used, 0, (size_t)(bytes - used));
+  memset(state + bytes + flag, 0, (size_t)(op->state - bytes - flag));
+}
+
+void rs_state_tidy(const rs_run *op, void *states, int64_t count) {
+  int64_t bytes = rs_state_bytes(op);
+  for (int64_t i = 0; i < count * bytes; i += bytes) {
+    if (op->totals)
+      clear_gaps(op, (char *)states + i);
+    unify_nans(op, (char *)states + i);
+  }
+}
+
 /* ---- marks ------------------------------------------------------------------------------------------------------- */
 
 static void load_number(const rs_run *op, rowscan_type type, void *number, const void *from) {

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT
  *
  * The state of a block is its total, as the engine has it: a number of the accumulator's type (of fixed point the
- * integer), or the fields of a struct of totals.h. Bytes that no field has are 0. In segments a state also tells
+ * integer), or the fields of a struct of totals.h. In segments a state also tells
  * whether one begins in the block. States of neighbouring blocks join to that of both, in the order of the row alone.
  *
  * A run that only describes an operator serves all of this (rs_state_open).
@@ -34,6 +34,9 @@ bool rs_state_start(const rs_run *op, void *state, const void *init);
 
 /* Of so many states: to = left o right; `to` may be either. */
 void rs_state_join(const rs_run *op, void *to, const void *left, const void *right, int64_t states);
+
+/* Makes equal states equal bytes: NaNs are one, and bytes that no field has 0. */
+void rs_state_tidy(const rs_run *op, void *states, int64_t count);
 
 /* A segment begins with the first element of the state's block. */
 void rs_state_begin(const rs_run *op, void *state);

@@ -211,8 +211,10 @@ void rs_record_write(const rs_fold *fold, void *record) {
   at += h.text_bytes;
   for (int64_t r = 0; fold->first && r < fold->rows; r++, at += 2 * WORD)
     memcpy(at, (uint64_t[]){fold->first[r], fold->last[r]}, 2 * WORD);
-  for (int i = 0; i < fold->blocks; i++, at += states)
+  for (int i = 0; i < fold->blocks; i++, at += states) {
     memcpy(at, fold->block[i].total, (size_t)states);
+    rs_state_tidy(fold->op, at, fold->rows);
+  }
   memset(at, 0, (size_t)(round_up(fold->blocks * states) - fold->blocks * states));
   rs_text_free(&text);
 }
