@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "errors.h"
+
 typedef struct shard {
   PyObject *gather;
   int ranks, rank;
@@ -105,4 +107,35 @@ PyObject *rp_sharded(PyObject *self, PyObject *args) {
 PyObject *rp_is_sharded(PyObject *self, PyObject *unused) {
   (void)self, (void)unused;
   return PyBool_FromLong(current != NULL);
+}
+
+PyObject *rp_record_bytes(PyObject *self, PyObject *args) {
+  PyObject *extents;
+  int op, in_type, out_type, acc_type, mask_mode, mask_type, dim;
+  unsigned flags;
+  long long begin, end;
+  int64_t shape[RP_MOST_RANK];
+  size_t bytes;
+  (void)self;
+  if (!PyArg_ParseTuple(args, "iIiiiiiO!iLL:record_bytes", &op, &flags, &in_type, &out_type, &acc_type, &mask_mode,
+                        &mask_type, &PyTuple_Type, &extents, &dim, &begin, &end))
+    return NULL;
+  int rank = (int)PyTuple_Size(extents);
+  for (int d = 0; d < rank && d < RP_MOST_RANK; d++)
+    shape[d] = PyLong_AsLongLong(PyTuple_GetItem(extents, d));
+  if (PyErr_Occurred())
+    return NULL;
+  rowscan_problem problem = {.size = sizeof problem,
+                             .op = (rowscan_op)op,
+                             .flags = flags,
+                             .rank = rank,
+                             .dim = dim,
+                             .shape = shape,
+                             .input = {.type = (rowscan_type)in_type},
+                             .output = {.type = (rowscan_type)out_type},
+                             .mask = {.type = (rowscan_type)mask_type},
+                             .mask_mode = (rowscan_mask_mode)mask_mode,
+                             .acc_type = (rowscan_type)acc_type};
+  rowscan_status status = rowscan_record_bytes(&problem, begin, end, &bytes);
+  return status ? rp_fail(status) : PyLong_FromSize_t(bytes);
 }

@@ -20,4 +20,10 @@ PyObject *rp_is_sharded(PyObject *self, PyObject *unused);
 /* rowscan_scan, or in sharded() rowscan_shard_scan. Without the GIL. */
 rowscan_status rp_shard_scan(rowscan_context *context, const rowscan_problem *problem, void *stream);
 
+/*
+ * record_bytes(op, flags, in_type, out_type, acc_type, mask_mode, mask_type, shape, dim, begin, end): of the record of
+ * elements [begin, end) of each row of a scan.
+ */
+PyObject *rp_record_bytes(PyObject *self, PyObject *args);
+
 #endif

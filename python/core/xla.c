@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "contexts.h"
@@ -235,6 +236,75 @@ static void fill_problem(call *c, const xla_frame *frame) {
     problem->totals = buffer_output(frame->results.at[next]);
 }
 
+/* ---- parts of rows ----------------------------------------------------------------------------------------------- */
+
+/*
+ * The attribute "part": 0 is a scan of whole rows. Else this device has one of as many parts of the same length as
+ * there are `ranks`, and the last argument, an int32, tells which, in memory. RECORD: the result is its record, of an
+ * output of the type that `out_type` tells. RESUME: the last argument but one has the records of all, one after
+ * another.
+ */
+enum { PART_NONE, PART_RECORD, PART_RESUME };
+
+typedef struct place {
+  rowscan_part part;
+  int64_t rank, ranks; /* in the order of the scan */
+  bool reverse;
+} place;
+
+static place place_of(const call *c, const xla_frame *frame) {
+  const xla_buffer *index = frame->args.at[frame->args.count - 1];
+  int64_t length = c->problem.shape[c->problem.dim < 0 ? c->problem.dim + c->problem.rank : c->problem.dim];
+  place p = {.ranks = number(frame, "ranks"), .reverse = c->problem.flags & ROWSCAN_REVERSE};
+  p.rank = *(const int32_t *)index->data;
+  p.rank = p.reverse ? p.ranks - 1 - p.rank : p.rank;
+  p.part = (rowscan_part){.size = sizeof p.part, .begin = p.rank * length, .length = p.ranks * length};
+  return p;
+}
+
+/* Of a rank in the order of the scan. */
+static const void *record_of(const place *p, const xla_buffer *records, int64_t rank) {
+  int64_t bytes = records->shape[records->rank - 1];
+  return (const char *)records->data + (p->reverse ? p->ranks - 1 - rank : rank) * bytes;
+}
+
+/* The record of all parts before this one. */
+static rowscan_status merge_before(place *p, const call *c, const xla_buffer *records) {
+  size_t bytes = 0, each = (size_t)records->shape[records->rank - 1];
+  rowscan_status status = rowscan_record_bytes(&c->problem, 0, p->part.begin, &bytes);
+  const void **from = malloc((size_t)p->rank * sizeof *from);
+  size_t *sizes = malloc((size_t)p->rank * sizeof *sizes);
+  void *before = status ? NULL : malloc(bytes);
+  for (int64_t r = 0; from && sizes && r < p->rank; r++) {
+    from[r] = record_of(p, records, r);
+    sizes[r] = each;
+  }
+  p->part.before = before;
+  p->part.before_bytes = bytes;
+  if (!status)
+    status = from && sizes && before ? rowscan_record_merge(&c->problem, (int)p->rank, from, sizes, before, bytes)
+                                     : ROWSCAN_OUT_OF_MEMORY;
+  free(from);
+  free(sizes);
+  return status;
+}
+
+static rowscan_status execute_part(rowscan_context *context, call *c, const xla_frame *frame, int64_t part) {
+  place p = place_of(c, frame);
+  const xla_buffer *y = frame->results.at[0], *records = frame->args.at[frame->args.count - 2];
+  if (part == PART_RECORD) {
+    c->problem.output = (rowscan_output){.type = (rowscan_type)number(frame, "out_type")};
+    return rowscan_part_record(context, &c->problem, &p.part, y->data, (size_t)y->shape[0]);
+  }
+  rowscan_status status = p.rank ? merge_before(&p, c, records) : ROWSCAN_OK;
+  p.part.own = record_of(&p, records, p.rank);
+  p.part.own_bytes = (size_t)records->shape[records->rank - 1];
+  if (!status)
+    status = rowscan_part_scan(context, &c->problem, &p.part, NULL);
+  free((void *)p.part.before);
+  return status;
+}
+
 /* The GPU of a call: XLA tells from version 0.1 on; before, where its memory lies does. */
 static bool find_frame_device(const xla_frame *frame, const void *data, int *device) {
   xla_device_args args = {.size = sizeof args, .execution = frame->execution};
@@ -259,8 +329,11 @@ static void *execute(const xla_frame *frame, bool gpu) {
   }
   rowscan_context *context;
   rowscan_status status = rp_context_of(device, &context);
+  int64_t part = number(frame, "part");
+  if (gpu && part)
+    return make_error(frame, UNIMPLEMENTED, "arrays that are cut along the scanned axis are scanned on CPUs only");
   if (!status)
-    status = rowscan_scan(context, &c.problem, stream.stream);
+    status = part ? execute_part(context, &c, frame, part) : rowscan_scan(context, &c.problem, stream.stream);
   return status ? fail(frame, status) : NULL;
 }
 

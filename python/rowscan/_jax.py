@@ -650,6 +650,69 @@ def _product(x, mask, init, *, flags, dim, mask_mode, number, acc, totals, **_):
     return [y, jnp.squeeze(last, axis).astype(library.dtypes[totals])] if totals else [y]
 
 
+# ---- arrays that are cut along the scanned axis ----------------------------------------------------------------------
+
+sharded_over = None  # the name of an axis of a mesh, while rowscan.distributed calls
+
+
+def _part(x, mask, static):
+    """One device's part of a scan over an axis of the mesh: its record, all records, and a scan that goes on from those
+    before. static: (axis, op, flags, dim, mask_mode, number, acc)."""
+    axis, op, flags, dim, mask_mode, number, acc = static
+    ranks, n = jax.lax.axis_size(axis), x.shape[dim]
+    kinds = (library.numbers[x.dtype], number, acc, mask_mode, 0 if mask is None else library.numbers[mask.dtype])
+    room = max(_core.record_bytes(op, flags, *kinds, x.shape, dim, r * n, (r + 1) * n) for r in range(ranks))
+    given = [x] if mask is None else [x, mask]
+    attributes = (("op", op), ("flags", flags), ("dim", dim), ("mask_mode", 0 if mask is None else mask_mode),
+                  ("acc_type", acc), ("has", 0 if mask is None else _MASK), ("ranks", ranks), ("out_type", number))
+    index = jax.lax.axis_index(axis).astype(jnp.int32)
+    record = _part_p.bind(*given, index, part=1, shape=(room,), dtype=np.dtype("uint8"), attributes=attributes)
+    return _part_p.bind(*given, jax.lax.all_gather(record, axis), index, part=2, shape=x.shape,
+                        dtype=library.dtypes[number], attributes=attributes)
+
+
+def _part_abstract(x, *rest, part, shape, dtype, attributes):
+    like = x if part == 2 else rest[-1]  # a record varies as the index does, and neither is cut
+    return like.update(shape=shape, dtype=dtype, weak_type=False)
+
+
+def _part_lower(context, *operands, part, shape, dtype, attributes):
+    return jax.ffi.ffi_lowering(_TARGET)(context, *operands, part=np.int64(part),
+                                         **{name: np.int64(value) for name, value in attributes})
+
+
+_part_p = jax.extend.core.Primitive("rowscan_part")
+_part_p.def_abstract_eval(_part_abstract)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(2, 3))
+def _sum_part(x, mask, static, dtype):
+    """dtype: x's."""
+    return _part(x, mask, static)
+
+
+def _sum_part_back(static, dtype, mask, g):
+    axis, op, flags, dim, mask_mode, number, acc = static
+    dx = _part(g, mask if mask_mode in SEGMENTS.values() else None, (axis, op, flags ^ REVERSE, dim, mask_mode, number, acc))
+    if mask_mode == SELECT:
+        dx = jnp.where(mask != 0, dx, jnp.zeros((), dx.dtype))
+    return dx.astype(dtype), None if mask is None else np.zeros(mask.shape, jax.dtypes.float0)
+
+
+_sum_part.defvjp(lambda x, mask, static, dtype: (_part(x, mask, static), mask), _sum_part_back)
+
+
+def _scan_part(s):
+    """A scan of which each device of an axis has a part."""
+    if s.init is not None or s.totals or s.more or s.params or s.second or s.segment_mode or s.flags & INCLUDE_INITIAL:
+        raise NotImplementedError("init, totals, more, params, second, include_initial, and segments beside a mask: scans "
+                                  "over an axis of a mesh have none")
+    mask = None if s.mask is None else jnp.broadcast_to(s.mask, s.x.shape)
+    static = (sharded_over, s.op, s.flags, s.dim - s.x.ndim, s.mask_mode, s.number, s.acc)
+    differentiable = s.op == SUM and (mask is None or s.mask_mode != MULTIPLY) and not s.flags & OMIT_NAN
+    return _sum_part(s.x, mask, static, s.x.dtype) if differentiable else _part(s.x, mask, static)
+
+
 # ---- conventions -----------------------------------------------------------------------------------------------------
 
 @functools.lru_cache(maxsize=None)
@@ -737,6 +800,8 @@ class _Jax(Library):
             return self.spec(s)
         if wanted == PREPARE:
             return self.prepare(s)
+        if sharded_over is not None:
+            return _scan_part(s)
         dim = s.dim - s.x.ndim
         results = _bind(s.x, s.mask, s.init, op=s.op, flags=s.flags, dim=dim, mask_mode=s.mask_mode, number=s.number,
                         acc=s.acc, totals=self.narrowed(s.totals) if s.totals else 0, more=s.more, params=s.params,
@@ -773,4 +838,5 @@ ad.primitive_transposes[_scan_p] = _transpose
 for _platform, _gpu in (("cpu", False), ("cuda", True)):
     jax.ffi.register_ffi_target(_TARGET, _core.xla_handler(_gpu), platform={"cuda": "CUDA"}.get(_platform, _platform))
     mlir.register_lowering(_scan_p, _lower, platform=_platform)
+    mlir.register_lowering(_part_p, _part_lower, platform=_platform)
 jax.ffi.register_ffi_target_as_batch_partitionable(_TARGET)

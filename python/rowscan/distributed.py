@@ -13,7 +13,11 @@ results are, bit for bit, those of one call with all elements, wherever the cuts
 Rank 0 has the first elements in memory, in reverse scans too. Arguments are those of rowscan's functions of the same
 names; init is that of the whole rows, the same on each rank. Arrays lie in memory of the host.
 
-Gradients: of cumsum (masks that select, segments) and of linear_recurrence without a mask. Others raise.
+In shard_map of JAX, axis_name names the axis of the mesh along which dim is cut:
+
+    y = rowscan.distributed.cumsum(x, dim=1, axis_name="context")
+
+Gradients: of cumsum (masks that select, segments) and of linear_recurrence without a mask (not in JAX). Others raise.
 
 DTensor: one that is sharded along the scanned dimension stays so, and nothing is gathered; sharded along others it is
 scanned where it is.
@@ -245,8 +249,28 @@ def _of_dtensor(function, x, dim, options):
 
 # ---- the functions ---------------------------------------------------------------------------------------------------
 
+def _is_jax(x):
+    jax = _sys.modules.get("jax")
+    return jax is not None and isinstance(x, jax.Array)
+
+
+def _over_axis(plain, x, dim, axis_name, options):
+    """Of an array of JAX in shard_map: each device of an axis of the mesh has a part of the same length."""
+    from . import _jax
+    outer, _jax.sharded_over = _jax.sharded_over, axis_name
+    try:
+        return plain(x, dim, **options)
+    finally:
+        _jax.sharded_over = outer
+
+
 def _run(plain, x, dim, axis, group, comm, options, differentiable=None):
     dim = _dim_of(x, dim, axis)
+    axis_name = options.pop("axis_name", None)
+    if _is_jax(x) != (axis_name is not None):
+        raise TypeError("axis_name is for arrays of JAX, in shard_map, and these need it")
+    if axis_name is not None:
+        return _over_axis(plain, x, dim, axis_name, options)
 
     def run(x, dim, ranks, options):
         given = [x, *options.values()]

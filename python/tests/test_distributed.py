@@ -117,6 +117,13 @@ def test_torch(ranks, tmp_path):
         assert output.endswith("good\n"), f"rank {rank}: {output}"
 
 
+def test_jax():
+    pytest.importorskip("jax")
+    done = subprocess.run([sys.executable, str(HERE / "distributed_jax_cases.py")], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=400)
+    assert done.stdout.endswith("good\n"), done.stdout
+
+
 def test_the_example(tmp_path):
     pytest.importorskip("torch.distributed")
     program = HERE.parent / "examples" / "sharded.py"
