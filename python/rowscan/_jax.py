@@ -693,7 +693,8 @@ def _sum_part(x, mask, static, dtype):
 
 def _sum_part_back(static, dtype, mask, g):
     axis, op, flags, dim, mask_mode, number, acc = static
-    dx = _part(g, mask if mask_mode in SEGMENTS.values() else None, (axis, op, flags ^ REVERSE, dim, mask_mode, number, acc))
+    segments = mask if mask_mode in SEGMENTS.values() else None
+    dx = _part(g, segments, (axis, op, flags ^ REVERSE, dim, mask_mode, number, acc))
     if mask_mode == SELECT:
         dx = jnp.where(mask != 0, dx, jnp.zeros((), dx.dtype))
     return dx.astype(dtype), None if mask is None else np.zeros(mask.shape, jax.dtypes.float0)
@@ -705,8 +706,8 @@ _sum_part.defvjp(lambda x, mask, static, dtype: (_part(x, mask, static), mask), 
 def _scan_part(s):
     """A scan of which each device of an axis has a part."""
     if s.init is not None or s.totals or s.more or s.params or s.second or s.segment_mode or s.flags & INCLUDE_INITIAL:
-        raise NotImplementedError("init, totals, more, params, second, include_initial, and segments beside a mask: scans "
-                                  "over an axis of a mesh have none")
+        raise NotImplementedError("init, totals, more, params, second, include_initial, and segments beside a mask: "
+                                  "scans over an axis of a mesh have none")
     mask = None if s.mask is None else jnp.broadcast_to(s.mask, s.x.shape)
     static = (sharded_over, s.op, s.flags, s.dim - s.x.ndim, s.mask_mode, s.number, s.acc)
     differentiable = s.op == SUM and (mask is None or s.mask_mode != MULTIPLY) and not s.flags & OMIT_NAN

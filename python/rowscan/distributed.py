@@ -125,7 +125,8 @@ def _functions():
         @staticmethod
         @torch.autograd.function.once_differentiable
         def backward(ctx, g):
-            flags = {name: value for name, value in ctx.flags.items() if name in ("exclusive", "heads", "tails", "keys")}
+            kept = ("exclusive", "heads", "tails", "keys")
+            flags = {name: value for name, value in ctx.flags.items() if name in kept}
             reverse = not ctx.flags.get("reverse", False)
             gx = ctx.ranks.run(lambda: _cumsum(g.contiguous(), ctx.dim, reverse=reverse, **flags), reverse)
             mask = ctx.flags.get("mask")
@@ -133,8 +134,8 @@ def _functions():
             return gx.to(ctx.dtype), None, None, None
 
     class Recurrence(torch.autograd.Function):
-        """s[t] = g[t] + c[t+1] s[t+1] is the gradient of x[t], s[t] y[t-1] that of c[t]: one scan from the other end, as
-        rowscan.linear_recurrence has it, which starts from the last g."""
+        """s[t] = g[t] + c[t+1] s[t+1] is the gradient of x[t], and s[t] y[t-1] that of c[t]: one scan from the other
+        end, as rowscan.linear_recurrence has it, which starts from the last g."""
         @staticmethod
         def forward(ctx, x, c, ranks, dim, reverse):
             y = ranks.run(lambda: _linear_recurrence(x.detach(), c.detach(), dim, reverse=reverse), reverse)
@@ -146,20 +147,20 @@ def _functions():
         @torch.autograd.function.once_differentiable
         def backward(ctx, g):
             c, y = ctx.saved_tensors
-            ranks, dim, back = ctx.ranks, ctx.dim, not ctx.reverse  # back: the scan goes from the last element to the first
+            ranks, dim, back = ctx.ranks, ctx.dim, not ctx.reverse  # back: from the last element to the first
             after, _ = _shifted(ranks, c, dim, back)
             before, is_first = _shifted(ranks, y, dim, not back)
             start, is_last = _end_of_all(ranks, g, dim, back)
             n = g.shape[dim]
             dx, dc = torch.empty_like(g), torch.empty_like(g)
-            held, at = n - is_last, int(is_last and not back)  # elements that are scanned, and the first of them in memory
+            held, at = n - is_last, int(is_last and not back)  # elements that are scanned; the first of them
 
             def rest(t):
                 return t.narrow(dim, at, held)
 
             ranks.run(lambda: _core.scan_settled(
-                rest(g), dim, WEIGHTED, REVERSE * back, TYPES[g.dtype], NUMBERS["f64"], 0, None, start.double(), None, rest(dc), 0,
-                (rest(after), rest(before)), (), rest(dx), 0), back)
+                rest(g), dim, WEIGHTED, REVERSE * back, TYPES[g.dtype], NUMBERS["f64"], 0, None, start.double(), None,
+                rest(dc), 0, (rest(after), rest(before)), (), rest(dx), 0), back)
             if is_last:
                 last = n - 1 if back else 0
                 dx.narrow(dim, last, 1).copy_(start)
@@ -187,8 +188,8 @@ def _edges(ranks, t, dim, last):
 
 
 def _shifted(ranks, t, dim, later):
-    """The elements one step later than those of t along dim, or one before, those of other ranks included, and 0 beyond;
-    and whether this rank has what nothing lies beyond."""
+    """The elements one step later than those of t along dim, or one before, those of other ranks included, and 0
+    beyond; and whether this rank has what nothing lies beyond."""
     import torch
     edges = _edges(ranks, t, dim, not later)
     others = edges[ranks.rank + 1:] if later else edges[:ranks.rank][::-1]
@@ -276,8 +277,8 @@ def _run(plain, x, dim, axis, group, comm, options, differentiable=None):
         given = [x, *options.values()]
         if _wants_gradient(*given):
             if differentiable is None:
-                raise NotImplementedError("gradients of arrays that are cut over ranks: of cumsum and linear_recurrence "
-                                          "alone; detach() x")
+                raise NotImplementedError("gradients of arrays that are cut over ranks: of cumsum and "
+                                          "linear_recurrence alone; detach() x")
             return differentiable(x, dim, ranks, options)
         return ranks.run(lambda: plain(x, dim, **options), options.get("reverse", False))
 
@@ -292,7 +293,8 @@ def _run(plain, x, dim, axis, group, comm, options, differentiable=None):
 def _refuse(options, served, what):
     for name, value in options.items():
         if name not in served and value is not None and value is not False:
-            raise NotImplementedError(f"{name}: gradients of {what} that are cut over ranks have {', '.join(served)} alone")
+            raise NotImplementedError(f"{name}: gradients of {what} that are cut over ranks have "
+                                      f"{', '.join(served)} alone")
 
 
 def _differentiate_sum(x, dim, ranks, options):
@@ -305,8 +307,8 @@ def _differentiate_sum(x, dim, ranks, options):
 
 
 def cumsum(x, dim=None, *, axis=None, group=None, comm=None, **options):
-    """rowscan.cumsum of arrays that are cut along dim over the ranks of a group of torch, or of a communicator of mpi4py.
-    """
+    """rowscan.cumsum of arrays that are cut along dim: over the ranks of a group of torch or of a communicator of
+    mpi4py, or over an axis of a mesh of JAX, axis_name=."""
     return _run(_cumsum, x, dim, axis, group, comm, options, _differentiate_sum)
 
 
@@ -331,7 +333,7 @@ def logcumsumexp(x, dim=None, *, axis=None, group=None, comm=None, **options):
 
 
 def linear_recurrence(x, coefficient, dim=None, *, axis=None, group=None, comm=None, **options):
-    """rowscan.linear_recurrence of arrays that are cut along dim: see cumsum. An array of coefficients is cut like x."""
+    """rowscan.linear_recurrence of arrays that are cut along dim: see cumsum. Coefficients are cut like x."""
     def plain(x, dim, coefficient, **options):
         return _linear_recurrence(x, coefficient, dim, **options)
 

@@ -55,7 +55,8 @@ def gradients():
                 return {} if key is None else {key: m}
             own = sharded(lambda x, m: distributed.cumsum(x, 1, axis_name="d", **beside(m), **options))
             got = jax.grad(lambda x: (own(x, flags) * w).sum())(x)
-            same(got, jax.grad(lambda x: (rowscan.cumsum(x, 1, **beside(flags), **options) * w).sum())(x), (key, options))
+            should = jax.grad(lambda x: (rowscan.cumsum(x, 1, **beside(flags), **options) * w).sum())(x)
+            same(got, should, (key, options))
 
 
 def only_records_travel():
