@@ -1136,7 +1136,8 @@ ROWSCAN_API rowscan_status rowscan_part_record(rowscan_context *context, const r
 
 /*
  * Writes the record of all elements of `count` records, each of which begins where the one before it ends. Records of
- * no elements take part. `merged` may not overlap a record. For MPI_Op_create and the like: count 2.
+ * no elements take part. `merged` may not overlap a record. A record of more elements may be larger: an operator of
+ * MPI_Op_create wants buffers of the largest size of all, and is not commutative.
  */
 ROWSCAN_API rowscan_status rowscan_record_merge(const rowscan_problem *problem, int count, const void *const *records,
                                                 const size_t *bytes, void *merged, size_t merged_bytes) ROWSCAN_CHECKED
@@ -1169,7 +1170,7 @@ ROWSCAN_API rowscan_status rowscan_part_scan(rowscan_context *context, const row
  */
 typedef struct rowscan_comm {
   size_t size;
-  int ranks, rank; /* number of ranks; this one, from 0 on, in the order of the scan */
+  int ranks, rank; /* number of ranks; this one, from 0 on, in the order of the parts in memory */
   void *user;      /* for all_gather */
   /* Sends `bytes` bytes, a multiple of 8, to all ranks, and receives those of rank r at receive + r * bytes. Blocks.
    * Returns 0, or any other number: then the call fails with COMM_FAILED on this rank. */
@@ -1181,11 +1182,11 @@ typedef struct rowscan_comm {
 
 /*
  * Scans rows that are cut over the ranks of a communicator. All ranks call it, each with a problem of its own part of
- * the rows, which may have no elements; rank 0 has the first ones in the order of the scan: in a reverse scan the last
- * ones. The results are, bit for bit, those of a single call with all elements. All problems are of the same scan: op,
- * flags, types, modes, number of rows; each is given the initial values of the rows. totals become those of the whole
- * rows, on each rank that asks for them. With ROWSCAN_INCLUDE_INITIAL the additional element is the prefix before the
- * part.
+ * the rows, which may have no elements. Rank 0 has the first elements in memory, in reverse scans too. The results are,
+ * bit for bit, those of a single call with all elements. All problems are of the same scan: op, flags, types, modes,
+ * params, number of rows. Each is given the initial values of the whole rows, which are not compared. totals become
+ * those of the whole rows, on each rank that asks for them. With ROWSCAN_INCLUDE_INITIAL the additional element is the
+ * prefix before the part.
  *
  * Three exchanges: 1 KB a rank, twice, and a record. All ranks return the same status, and where one fails the
  * message has its number: "rank 3: ...". Nothing is written then. Exceptions are errors of `comm` itself, which are

@@ -36,6 +36,7 @@ static PyMethodDef methods[] = {RP_SCANS(X){"scan", FAST_WITH_NAMES(rp_scan_by_n
                                 {"box", rp_box, METH_VARARGS, NULL},
                                 {"unbox", rp_unbox, METH_O, NULL},
                                 {"sharded", rp_sharded, METH_VARARGS, NULL},
+                                {"shard_tell", rp_shard_tell, METH_VARARGS, NULL},
                                 {"is_sharded", rp_is_sharded, METH_NOARGS, NULL},
                                 {"record_bytes", rp_record_bytes, METH_VARARGS, NULL},
                                 {"xla_handler", rp_xla_handler, METH_O, NULL},

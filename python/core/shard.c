@@ -59,20 +59,6 @@ rowscan_status rp_shard_scan(rowscan_context *context, const rowscan_problem *pr
   return rowscan_shard_scan(context, problem, &comm, stream);
 }
 
-/* Tells all other ranks of the exception that is set, which stays. */
-static void tell_others(shard *s) {
-  PyObject *type, *value, *at;
-  PyErr_Fetch(&type, &value, &at);
-  PyObject *text = value ? PyObject_Str(value) : NULL;
-  const char *message = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
-  rowscan_comm comm = comm_of(s);
-  rowscan_status status = rowscan_shard_fail(&comm, ROWSCAN_BAD_ARGUMENT, message ? message : "an exception in Python");
-  (void)status; /* this rank's is what is raised */
-  Py_XDECREF(text);
-  PyErr_Clear();
-  PyErr_Restore(type, value, at);
-}
-
 static PyObject *call_sharded(PyObject *call, shard *s) {
   shard *outer = current;
   current = s;
@@ -82,8 +68,6 @@ static PyObject *call_sharded(PyObject *call, shard *s) {
     Py_CLEAR(result);
     PyErr_SetString(PyExc_NotImplementedError, "this scan is none that can be cut over ranks");
   }
-  if (!result && !s->scans)
-    tell_others(s);
   if (!result && s->type) { /* what the transport has raised says more */
     PyErr_Clear();
     PyErr_Restore(s->type, s->value, s->at);
@@ -102,6 +86,22 @@ PyObject *rp_sharded(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOii:sharded", &call, &s.gather, &s.ranks, &s.rank))
     return NULL;
   return call_sharded(call, &s);
+}
+
+PyObject *rp_shard_tell(PyObject *self, PyObject *args) {
+  shard s = {.scans = 0};
+  const char *message;
+  (void)self;
+  if (!PyArg_ParseTuple(args, "Oiis:shard_tell", &s.gather, &s.ranks, &s.rank, &message))
+    return NULL;
+  rowscan_comm comm = comm_of(&s);
+  rowscan_status status;
+  Py_BEGIN_ALLOW_THREADS status = rowscan_shard_fail(&comm, ROWSCAN_BAD_ARGUMENT, message);
+  Py_END_ALLOW_THREADS(void) status; /* the caller has an exception to raise */
+  Py_XDECREF(s.type);
+  Py_XDECREF(s.value);
+  Py_XDECREF(s.at);
+  Py_RETURN_NONE;
 }
 
 PyObject *rp_is_sharded(PyObject *self, PyObject *unused) {

@@ -9,10 +9,12 @@
 
 /*
  * sharded(call, gather, ranks, rank): call(), all of whose scans by this thread are those of this rank's part. There
- * must be one. gather(bytes) returns what all ranks have sent, one after another, as bytes; what it
- * raises is raised. Where call() fails before its scan, all other ranks are told.
+ * must be one. gather(bytes) returns what all ranks have sent, one after another, as bytes; what it raises is raised.
  */
 PyObject *rp_sharded(PyObject *self, PyObject *args);
+
+/* shard_tell(gather, ranks, rank, message): takes part in a scan that the other ranks call, which raises this there. */
+PyObject *rp_shard_tell(PyObject *self, PyObject *args);
 
 /* is_sharded(): whether this thread is in sharded(). */
 PyObject *rp_is_sharded(PyObject *self, PyObject *unused);

@@ -42,8 +42,8 @@ import os as _os
 
 from . import _core
 from ._after import after_import as _after_import
-from ._errors import (BadArgument, CacheFailed, CommFailed, CompileFailed, CudaFailed, Error, NoCompiler, NoDevice, NoDriver,
-                      NotCached, OutOfMemory, Unsupported)
+from ._errors import (BadArgument, CacheFailed, CommFailed, CompileFailed, CudaFailed, Error, NoCompiler, NoDevice,
+                      NoDriver, NotCached, OutOfMemory, Unsupported)
 from ._call import library_of as _library_of
 from ._types import PREPARE as _PREPARE, PROD as _PROD, SPEC as _SPEC, SUM as _SUM, create_op as _create_op
 from . import cache
@@ -58,8 +58,8 @@ def __getattr__(name):
 __version__ = library_version = _core.library_version
 __all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "linear_recurrence", "cumulative_sum",
            "cumulative_prod", "discounted_returns", "gae", "create_op", "prepare", "spec", "warm", "devices", "archs",
-           "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CommFailed", "CompileFailed", "CudaFailed", "NoCompiler",
-           "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
+           "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CommFailed", "CompileFailed", "CudaFailed",
+           "NoCompiler", "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
 _os.register_at_fork(after_in_child=_core.forget)
 _after_import("torch", lambda: _importlib.import_module("._torch", __name__))
 

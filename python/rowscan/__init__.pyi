@@ -14,8 +14,8 @@ from . import torch as torch
 
 __all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "linear_recurrence", "cumulative_sum",
            "cumulative_prod", "discounted_returns", "gae", "create_op", "prepare", "spec", "warm", "devices", "archs",
-           "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CommFailed", "CompileFailed", "CudaFailed", "NoCompiler",
-           "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
+           "set_threads", "cache", "Error", "BadArgument", "CacheFailed", "CommFailed", "CompileFailed", "CudaFailed",
+           "NoCompiler", "NoDevice", "NoDriver", "NotCached", "OutOfMemory", "Unsupported"]
 
 __version__: str
 library_version: str

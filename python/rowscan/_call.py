@@ -218,7 +218,7 @@ class Library:
         s.mask_mode = mask_mode if mask is not None else SELECT
         s.mask = self.settled_mask(x, kind, mask, mask_mode, what) if mask is not None else None
         if s.mask_mode == KEYS and not keys_fit(op, kind, s.number, s.acc, self.number(s.mask.dtype, "keys.dtype")):
-            s.mask, s.mask_mode = self.beginnings(s.mask, s.dim - x.ndim), HEADS
+            s.mask, s.mask_mode = self.starts_of(s.mask, s.dim - x.ndim), HEADS
         s.init = self.settled_init(x, wide, init, self.rows_shape(x, s.dim)) if init is not None else None
         s.totals = wide if totals else None
         s.more, s.params = self.settled_more(op, x, kind, more), self.settled_params(op, params)
@@ -254,7 +254,7 @@ class Library:
         """Flags or keys beside a mask or coefficients, and their mode; keys of 64 bits become flags."""
         segments = self.settled_mask(x, kind, self.beside(self.of(segments, None, x, what), what, x), mode, what)
         if mode == KEYS and is_wide(self.number(segments.dtype, what + ".dtype")):
-            return self.beginnings(segments, dim - x.ndim), HEADS
+            return self.starts_of(segments, dim - x.ndim), HEADS
         return segments, mode
 
     def settled_more(self, op, x, kind, more):
@@ -347,14 +347,22 @@ class Library:
             mask = self.cast(mask, kind) if mode in (MULTIPLY, COEFFICIENT) else mask != 0
         return self.broadcast(mask, what, tuple(x.shape))
 
+    def is_cut(self):
+        """Whether rows go on elsewhere: see rowscan.distributed."""
+        return _core.is_sharded()
+
+    def starts_of(self, keys, dim):
+        """beginnings() of whole rows."""
+        if self.is_cut():
+            raise NotImplementedError(f"keys of {keys.dtype} here: rows that are cut over ranks have none beside a mask "
+                                      "or an accumulator of 64 bits")
+        return self.beginnings(keys, dim)
+
     def beginnings(self, keys, dim):
         """Flags of the elements whose keys are not those before them; the first has none before it.
 
         dim is counted from the end, for keys may have fewer dimensions than x where a library repeats them itself.
         """
-        if _core.is_sharded():
-            raise NotImplementedError(f"keys of {keys.dtype} beside these accumulators: arrays that are cut over ranks "
-                                      "have none")
         if keys.ndim < -dim or not keys.ndim:
             return keys != keys
         inner = (1,) * (-1 - dim)

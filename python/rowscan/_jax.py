@@ -735,6 +735,9 @@ class _Jax(Library):
             raise TypeError(f"{what} is a {type(x).__module__}.{type(x).__qualname__}, not an array of JAX")
         return x
 
+    def is_cut(self):
+        return sharded_over is not None
+
     def may_ask(self):
         return False
 

@@ -22,6 +22,7 @@ Gradients: of cumsum (masks that select, segments) and of linear_recurrence with
 DTensor: one that is sharded along the scanned dimension stays so, and nothing is gathered; sharded along others it is
 scanned where it is.
 """
+import functools as _functools
 import sys as _sys
 
 from . import _core
@@ -35,16 +36,24 @@ __all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "lin
 class _Ranks:
     """Those that a scan runs on, in the order of memory."""
     def __init__(self, size, rank, gather):
-        self.size, self.rank, self.gather = size, rank, gather
+        self.size, self.rank, self._gather, self.talked = size, rank, gather, False
 
-    def run(self, call, reverse):
-        """call() as one part of a scan. The first rank in its order has the last elements in reverse."""
-        def gather(data):
-            parts = self.gather(data)
-            return b"".join(parts[::-1] if reverse else parts)
+    def gather(self, data):
+        """What each rank sends."""
+        self.talked = True
+        return self._gather(data)
 
-        rank = self.size - 1 - self.rank if reverse else self.rank
-        return _core.sharded(call, gather, self.size, rank)
+    def _joined(self, data):
+        return b"".join(self.gather(data))
+
+    def run(self, call):
+        """call() as one part of a scan."""
+        return _core.sharded(call, self._joined, self.size, self.rank)
+
+    def tell(self, error):
+        """Raises it on the other ranks, where they wait for this one."""
+        if not self.talked and self.size > 1:
+            _core.shard_tell(self._joined, self.size, self.rank, f"{type(error).__name__}: {error}")
 
 
 def _of_mpi(comm):
@@ -110,6 +119,7 @@ def _wants_gradient(*tensors):
         isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
 
 
+@_functools.lru_cache(maxsize=None)
 def _functions():
     """torch.autograd.Function of sums and of recurrences, made when torch is there."""
     import torch
@@ -120,7 +130,7 @@ def _functions():
         @staticmethod
         def forward(ctx, x, ranks, dim, flags):
             ctx.ranks, ctx.dim, ctx.flags, ctx.dtype = ranks, dim, flags, x.dtype
-            return ranks.run(lambda: _cumsum(x.detach(), dim, **flags), flags.get("reverse", False))
+            return ranks.run(lambda: _cumsum(x.detach(), dim, **flags))
 
         @staticmethod
         @torch.autograd.function.once_differentiable
@@ -128,7 +138,7 @@ def _functions():
             kept = ("exclusive", "heads", "tails", "keys")
             flags = {name: value for name, value in ctx.flags.items() if name in kept}
             reverse = not ctx.flags.get("reverse", False)
-            gx = ctx.ranks.run(lambda: _cumsum(g.contiguous(), ctx.dim, reverse=reverse, **flags), reverse)
+            gx = ctx.ranks.run(lambda: _cumsum(g.contiguous(), ctx.dim, reverse=reverse, **flags))
             mask = ctx.flags.get("mask")
             gx = gx if mask is None else torch.where(mask.bool(), gx, 0)
             return gx.to(ctx.dtype), None, None, None
@@ -138,13 +148,14 @@ def _functions():
         end, as rowscan.linear_recurrence has it, which starts from the last g."""
         @staticmethod
         def forward(ctx, x, c, ranks, dim, reverse):
-            y = ranks.run(lambda: _linear_recurrence(x.detach(), c.detach(), dim, reverse=reverse), reverse)
+            y = ranks.run(lambda: _linear_recurrence(x.detach(), c.detach(), dim, reverse=reverse))
             ctx.ranks, ctx.dim, ctx.reverse = ranks, dim % x.ndim, reverse
             ctx.save_for_backward(c, y)
             return y
 
         @staticmethod
         @torch.autograd.function.once_differentiable
+        @torch.autocast("cpu", enabled=False)
         def backward(ctx, g):
             c, y = ctx.saved_tensors
             ranks, dim, back = ctx.ranks, ctx.dim, not ctx.reverse  # back: from the last element to the first
@@ -160,7 +171,7 @@ def _functions():
 
             ranks.run(lambda: _core.scan_settled(
                 rest(g), dim, WEIGHTED, REVERSE * back, TYPES[g.dtype], NUMBERS["f64"], 0, None, start.double(), None,
-                rest(dc), 0, (rest(after), rest(before)), (), rest(dx), 0), back)
+                rest(dc), 0, (rest(after), rest(before)), (), rest(dx), 0))
             if is_last:
                 last = n - 1 if back else 0
                 dx.narrow(dim, last, 1).copy_(start)
@@ -223,29 +234,36 @@ def _dtensor():
     return module and module.DTensor
 
 
-def _of_dtensor(function, x, dim, options):
+def _of_dtensor(run, plain, x, dim, options):
     """Of a DTensor: on the group of the one dimension of its mesh that cuts the scanned one, or where it is."""
     from torch.distributed.tensor import DTensor, Shard
-    dim = dim % x.ndim
+    if not -x.ndim <= dim < x.ndim:
+        raise IndexError(f"dim is {dim}, and x has {x.ndim} dimensions")
+    dim %= x.ndim
     along = [i for i, p in enumerate(x.placements) if p.is_shard(dim)]
     if any(p.is_partial() for p in x.placements):
         raise NotImplementedError(f"x has the placements {x.placements}: redistribute() what is Partial first")
     if any(p.is_shard() and type(p) is not Shard for p in x.placements) or len(along) > 1:
         raise NotImplementedError(f"x has the placements {x.placements}, and one Shard({dim}) at most is served")
     for name, value in options.items():
+        if name in ("totals", "out", "init", "second") and value is not None and value is not False:
+            raise NotImplementedError(f"{name} is given, and scans of a DTensor have none")
         if isinstance(value, DTensor):
             if value.placements != x.placements:
                 raise ValueError(f"{name} has the placements {value.placements}, and x {x.placements}")
             options[name] = value.to_local()
-    local = x.to_local()
-    ranks = _of_torch(x.device_mesh.get_group(along[0])) if along else _Ranks(1, 0, lambda data: [data])
-    y = function(local, dim, ranks, options)
+    if along:
+        y = _told(run, x.to_local(), dim, _of_torch(x.device_mesh.get_group(along[0])), options)
+    else:
+        y = plain(x.to_local(), dim, **options)
+    stride = [1]
+    for extent in x.shape[:0:-1]:
+        stride.insert(0, stride[0] * max(extent, 1))
 
     def whole(t):
-        return DTensor.from_local(t, x.device_mesh, x.placements, run_check=False, shape=x.shape, stride=x.stride())
+        return DTensor.from_local(t, x.device_mesh, x.placements, run_check=False, shape=x.shape, stride=tuple(stride))
 
-    return type(y)(*map(whole, y)) if isinstance(y, tuple) and hasattr(y, "_fields") else (
-        tuple(map(whole, y)) if isinstance(y, tuple) else whole(y))
+    return tuple(map(whole, y)) if isinstance(y, tuple) else whole(y)
 
 
 # ---- the functions ---------------------------------------------------------------------------------------------------
@@ -265,32 +283,42 @@ def _over_axis(plain, x, dim, axis_name, options):
         _jax.sharded_over = outer
 
 
+def _told(run, x, dim, ranks, options):
+    """run(), whose exceptions are raised on the other ranks, too."""
+    try:
+        return run(x, dim, ranks, options)
+    except Exception as error:
+        ranks.tell(error)
+        raise
+
+
 def _run(plain, x, dim, axis, group, comm, options, differentiable=None):
-    dim = _dim_of(x, dim, axis)
     axis_name = options.pop("axis_name", None)
     if _is_jax(x) != (axis_name is not None):
         raise TypeError("axis_name is for arrays of JAX, in shard_map, and these need it")
     if axis_name is not None:
-        return _over_axis(plain, x, dim, axis_name, options)
+        return _over_axis(plain, x, _dim_of(x, dim, axis), axis_name, options)
 
     def run(x, dim, ranks, options):
-        given = [x, *options.values()]
-        if _wants_gradient(*given):
+        if _wants_gradient(x, *options.values()):
             if differentiable is None:
                 raise NotImplementedError("gradients of arrays that are cut over ranks: of cumsum and "
                                           "linear_recurrence alone; detach() x")
             return differentiable(x, dim, ranks, options)
-        return ranks.run(lambda: plain(x, dim, **options), options.get("reverse", False))
+        return ranks.run(lambda: plain(x, dim, **options))
 
     tensor = _dtensor()
     if tensor and isinstance(x, tensor):
         if group is not None or comm is not None:
             raise TypeError("x is a DTensor, whose mesh has the group: give neither group nor comm")
-        return _of_dtensor(run, x, dim, dict(options))
-    return run(x, dim, _ranks_of(x, group, comm), options)
+        return _of_dtensor(run, plain, x, _dim_of(x, dim, axis), dict(options))
+    return _told(lambda x, dim, ranks, options: run(x, _dim_of(x, dim, axis), ranks, options), x, dim,
+                 _ranks_of(x, group, comm), options)
 
 
-def _refuse(options, served, what):
+def _refuse(x, options, served, what):
+    if not x.ndim:
+        raise NotImplementedError("x has no dimension, and gradients of arrays that are cut over ranks need one")
     for name, value in options.items():
         if name not in served and value is not None and value is not False:
             raise NotImplementedError(f"{name}: gradients of {what} that are cut over ranks have "
@@ -298,11 +326,11 @@ def _refuse(options, served, what):
 
 
 def _differentiate_sum(x, dim, ranks, options):
-    served = ("reverse", "exclusive", "mask", "heads", "tails", "keys")
-    _refuse(options, served, "sums")
+    options = {name: value for name, value in options.items() if (name, value) != ("mask_mode", "select")}
+    _refuse(x, options, ("reverse", "exclusive", "mask", "heads", "tails", "keys"), "sums")
     mask = options.get("mask")
-    if mask is not None and mask.dtype.is_floating_point:
-        raise NotImplementedError("mask: gradients of sums that are cut over ranks have masks that select alone")
+    if mask is not None and (not _is_torch(mask) or mask.dtype.is_floating_point):
+        raise NotImplementedError("mask: gradients of sums that are cut over ranks have tensors of integers or bool")
     return _functions()[0].apply(x, ranks, dim, options)
 
 
@@ -338,7 +366,7 @@ def linear_recurrence(x, coefficient, dim=None, *, axis=None, group=None, comm=N
         return _linear_recurrence(x, coefficient, dim, **options)
 
     def differentiable(x, dim, ranks, options):
-        _refuse(options, ("reverse", "coefficient"), "recurrences")
+        _refuse(x, options, ("reverse", "coefficient"), "recurrences")
         c = options["coefficient"]
         if not _is_torch(c) or c.shape != x.shape or c.dtype != x.dtype:
             raise NotImplementedError("coefficient: gradients of recurrences that are cut over ranks want one of x's "

@@ -86,7 +86,12 @@ def gradients(ranks, rank):
         both(lambda x: rowscan.cumsum(x, 1, reverse=reverse, heads=heads),
              lambda x: distributed.cumsum(x, 1, reverse=reverse, heads=mine(heads)), x)
         both(lambda x: rowscan.cumsum(x, 1, reverse=reverse, mask=heads),
-             lambda x: distributed.cumsum(x, 1, reverse=reverse, mask=mine(heads)), x)
+             lambda x: distributed.cumsum(x, 1, reverse=reverse, mask=mine(heads), mask_mode="select"), x)
+        both(lambda x: rowscan.cumsum(x, 1, reverse=reverse, tails=heads),
+             lambda x: distributed.cumsum(x, 1, reverse=reverse, tails=mine(heads)), x)
+        keys = heads.int().cumsum(1).int()
+        both(lambda x: rowscan.cumsum(x, 1, reverse=reverse, keys=keys),
+             lambda x: distributed.cumsum(x, 1, reverse=reverse, keys=mine(keys)), x)
         both(lambda x, c: rowscan.linear_recurrence(x, c, 1, reverse=reverse),
              lambda x, c: distributed.linear_recurrence(x, c, 1, reverse=reverse), x, c)
 
@@ -105,11 +110,16 @@ def dtensor(ranks, rank):
                 assert not mode.get_total_counts() or placement == Shard(dim), mode.get_comm_counts()
                 assert isinstance(y, DTensor) and y.placements == d.placements and y.shape == d.shape
                 same(y.full_tensor(), should, ("dtensor", length, dim, placement))
-    try:
-        distributed.cumsum(DTensor.from_local(torch.ones(2), mesh, [Partial()]), 0)
-        raise AssertionError("Partial was served")
-    except NotImplementedError as error:
-        assert "redistribute() what is Partial first" in str(error), error
+    turned = distribute_tensor(torch.randn(4, 6), mesh, [Shard(0)]).t()
+    y = distributed.cumsum(turned, 1)
+    assert y.stride() == (4, 1) and y.to_local().is_contiguous()
+    leaf = distribute_tensor(torch.randn(4, 6), mesh, [Replicate()]).requires_grad_()
+    distributed.cumprod(leaf, 1).sum().backward()
+    assert leaf.grad.shape == leaf.shape
+    fails(NotImplementedError, "redistribute() what is Partial first",
+          lambda: distributed.cumsum(DTensor.from_local(torch.ones(2), mesh, [Partial()]), 0))
+    fails(IndexError, "dim is 5", lambda: distributed.cumsum(turned, 5))
+    fails(NotImplementedError, "totals is given", lambda: distributed.cumsum(turned, 1, totals=True))
 
 
 def fails(kind, words, call):
@@ -132,6 +142,15 @@ def errors(ranks, rank):
     fails(kind, words, lambda: distributed.cumsum(x, 7 if rank == 1 else 1))
     fails(NotImplementedError, "cumsum and linear_recurrence alone",
           lambda: distributed.cumprod(x.clone().requires_grad_(), 1))
+    fails((NotImplementedError, ValueError), "cumsum and linear_recurrence alone",
+          lambda: distributed.cumprod(x.clone().requires_grad_(rank == 1), 1))
+    fails((TypeError, ValueError), "dim is missing", lambda: distributed.cumsum(x, None if rank == last else 1))
+    fails(ValueError, "rank 1: scans 'op=sum in=f32",
+          lambda: distributed.cumsum(x.double() if rank == 0 else x, 1, reverse=True))
+    fails(NotImplementedError, "keys of torch.int64",
+          lambda: distributed.cumsum(x.double(), 1, keys=torch.full((2, 5), rank)))
+    fails(NotImplementedError, "keys of torch.int64",
+          lambda: distributed.cumsum(x, 1, mask=x > 0, keys=torch.full((2, 5), rank)))
     fails(TypeError, "two names of one thing", lambda: distributed.cumsum(x, 1, group=dist.group.WORLD, comm=1))
     same(distributed.cumsum(x, 1)[:, -1:], torch.full((2, 1), 5.0 * (rank + 1)), "after errors")
 

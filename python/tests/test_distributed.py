@@ -21,6 +21,7 @@ class Threads:
     def __init__(self, size):
         self.size, self.barrier, self.sent = size, threading.Barrier(size), [None] * size
         self.local = threading.local()
+        self.local.rank = 0
 
     def Get_size(self):
         return self.size

@@ -289,6 +289,10 @@ static rowscan_status check_same(const rowscan_carry *carry, const rowscan_probl
     return differs("rank", problem->rank, form->rank);
   if (problem->dim != form->dim)
     return differs("dim", problem->dim, form->dim);
+  for (int i = 0; i < RS_MOST_PARAMS; i++)
+    if (problem->params[i] != form->params[i])
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "chunk: field 'params': element %d, %g, but the first chunk's is %g", i,
+                     problem->params[i], form->params[i]);
   for (int d = 0; d < form->rank; d++)
     if (d != form->dim && problem->shape[d] != carry->shape[d])
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "chunk: field 'shape': element %d, %lld, but the first chunk's is %lld", d,
@@ -357,7 +361,7 @@ static rowscan_status begin_fold(rowscan_carry *carry, const chunk *all, const r
   set_form(carry, all, &form);
   rowscan_status status = rs_shard_inits(shard, &inits);
   if (!status)
-    status = rs_fold_open(&carry->fold, &shard->spec, RS_MAX_LENGTH, shard->rows.count, 0);
+    status = rs_fold_open(&carry->fold, &shard->spec, &shard->rows, all->length, 0);
   if (!status)
     status = rs_fold_start(&carry->fold, inits);
   free(inits);
@@ -366,7 +370,7 @@ static rowscan_status begin_fold(rowscan_carry *carry, const chunk *all, const r
 }
 
 /* A chunk is a shard that follows all before it. */
-static rowscan_status fold_chunk(rowscan_carry *carry, const chunk *all, int64_t rows) {
+static rowscan_status fold_chunk(rowscan_carry *carry, const chunk *all) {
   rs_shard shard;
   rs_fold own = {.blocks = 0};
   rowscan_status status = rs_shard_read(&shard, carry->context, &all->problem, false);
@@ -375,7 +379,7 @@ static rowscan_status fold_chunk(rowscan_carry *carry, const chunk *all, int64_t
   if (!carry->begun)
     status = begin_fold(carry, all, &shard);
   if (!status)
-    status = rs_fold_open(&own, &shard.spec, RS_MAX_LENGTH, rows, carry->count);
+    status = rs_fold_open(&own, &shard.spec, &shard.rows, carry->count + all->length, carry->count);
   if (!status)
     status = rs_shard_total(&shard, &own);
   if (!status)
@@ -462,7 +466,7 @@ rowscan_status rowscan_carry_scan(rowscan_carry *carry, const rowscan_problem *g
   problem->input.strides = all.in;
   problem->output.strides = all.out;
   problem->mask.strides = all.mask;
-  return on_host(carry) ? fold_chunk(carry, &all, rows.count) : on_device(carry, &all, &spec, rows.count);
+  return on_host(carry) ? fold_chunk(carry, &all) : on_device(carry, &all, &spec, rows.count);
 }
 
 /* ---- open and close ---------------------------------------------------------------------------------------------- */

@@ -33,7 +33,7 @@ typedef struct gathering {
   rs_shard shard;
   rs_fold own, before;
   word mine, *all;
-  int64_t *begin; /* of each rank's part, and where the last one ends */
+  int64_t *begin; /* of each part in the order of the scan, and where the last one ends */
   char *record, *records;
   int64_t room; /* of each */
 } gathering;
@@ -59,6 +59,11 @@ static rowscan_status gather(const rowscan_comm *comm, const void *send, void *r
 
 /* ---- agreement --------------------------------------------------------------------------------------------------- */
 
+/* The place of a rank, which come in the order of memory, in that of the scan; and the rank of a place. */
+static int place_of(const gathering *g, int rank) {
+  return g->problem.flags & ROWSCAN_REVERSE ? g->comm.ranks - 1 - rank : rank;
+}
+
 /* The first rank that failed fails all. */
 static rowscan_status judge_statuses(const gathering *g) {
   for (int r = 0; r < g->comm.ranks; r++)
@@ -82,7 +87,6 @@ static rowscan_status agree(gathering *g, rowscan_status status) {
 
 /* What ranks must have in common, and where their parts begin. */
 static rowscan_status judge_scans(gathering *g) {
-  int64_t end = 0;
   for (int r = 0; r < g->comm.ranks; r++) {
     const word *one = &g->all[r], *first = &g->all[0];
     if (memcmp(one->text, first->text, sizeof one->text) != 0)
@@ -91,19 +95,23 @@ static rowscan_status judge_scans(gathering *g) {
     if (one->rows != first->rows)
       return rs_fail(ROWSCAN_BAD_ARGUMENT, "rank %d: has %lld rows, but rank 0 has %lld", r, (long long)one->rows,
                      (long long)first->rows);
-    g->begin[r] = end;
-    end += rs_larger(one->elements, 0);
+  }
+  int64_t end = 0;
+  for (int p = 0; p < g->comm.ranks; p++) {
+    g->begin[p] = end;
+    end += rs_larger(g->all[place_of(g, p)].elements, 0);
     if (end > RS_MAX_LENGTH)
-      return rs_fail(ROWSCAN_BAD_ARGUMENT, "rank %d: the row exceeds 2^56 elements", r);
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "rank %d: the row exceeds 2^56 elements", place_of(g, p));
   }
   g->begin[g->comm.ranks] = end;
   return ROWSCAN_OK;
 }
 
 static void tell_scan(gathering *g) {
-  rowscan_spec form = rs_fold_spec(&g->shard.spec);
   rs_text text = {0};
-  rs_spec_line(&form, &text);
+  rs_fold form = {.spec = rs_fold_spec(&g->shard.spec)};
+  memcpy(form.params, g->problem.params, sizeof form.params);
+  rs_fold_text(&form, &text);
   g->mine.elements = g->shard.elements;
   g->mine.rows = g->shard.rows.count;
   snprintf(g->mine.text, sizeof g->mine.text, "%s", text.failed ? "" : text.data);
@@ -114,9 +122,9 @@ static void tell_scan(gathering *g) {
 
 /* Reads the part, and takes all memory that the exchange needs. */
 static rowscan_status total_own(gathering *g) {
-  int rank = g->comm.rank;
+  int place = place_of(g, g->comm.rank);
   rowscan_status status =
-      rs_fold_open(&g->own, &g->shard.spec, g->begin[g->comm.ranks], g->shard.rows.count, g->begin[rank]);
+      rs_fold_open(&g->own, &g->shard.spec, &g->shard.rows, g->begin[g->comm.ranks], g->begin[place]);
   if (!status)
     status = rs_shard_total(&g->shard, &g->own);
   for (int r = 0; r < g->comm.ranks && !status; r++)
@@ -127,25 +135,26 @@ static rowscan_status total_own(gathering *g) {
   g->records = malloc((size_t)rs_product(g->room, g->comm.ranks));
   if (!g->record || !g->records)
     return rs_fold_no_memory(rs_product(g->room, g->comm.ranks));
-  rs_record_write(&g->own, g->record);
-  return ROWSCAN_OK;
+  return rs_record_write(&g->own, g->record);
 }
 
 static rowscan_status start_before(gathering *g) {
   void *inits;
   rowscan_status status = rs_shard_inits(&g->shard, &inits);
   if (!status)
-    status = rs_fold_open(&g->before, &g->shard.spec, g->begin[g->comm.ranks], g->shard.rows.count, 0);
+    status = rs_fold_open(&g->before, &g->shard.spec, &g->shard.rows, g->begin[g->comm.ranks], 0);
   if (!status)
     status = rs_fold_start(&g->before, inits);
   free(inits);
   return status;
 }
 
+/* Of places in the order of the scan. */
 static rowscan_status append(gathering *g, int first, int last) {
   rowscan_status status = ROWSCAN_OK;
-  for (int r = first; r < last && !status; r++) {
+  for (int p = first; p < last && !status; p++) {
     char name[32];
+    int r = place_of(g, p);
     snprintf(name, sizeof name, "rank %d", r);
     status = rs_record_append(&g->before, g->records + r * g->room, (size_t)g->room, name);
   }
@@ -153,11 +162,12 @@ static rowscan_status append(gathering *g, int first, int last) {
 }
 
 static rowscan_status scan_own(gathering *g) {
-  rowscan_status status = append(g, 0, g->comm.rank);
+  int place = place_of(g, g->comm.rank);
+  rowscan_status status = append(g, 0, place);
   if (!status)
     status = rs_shard_scan(&g->shard, &g->before, &g->own);
   if (!status && g->problem.totals.data)
-    status = append(g, g->comm.rank + 1, g->comm.ranks);
+    status = append(g, place + 1, g->comm.ranks);
   if (!status)
     rs_shard_totals(&g->shard, &g->before);
   return status;

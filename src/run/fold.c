@@ -28,18 +28,32 @@ rowscan_spec rs_fold_spec(const rowscan_spec *spec) {
   return form;
 }
 
-rowscan_status rs_fold_open(rs_fold *fold, const rowscan_spec *spec, int64_t length, int64_t rows, int64_t begin) {
-  *fold = (rs_fold){.spec = rs_fold_spec(spec), .length = length, .rows = rows, .begin = begin, .end = begin};
+rowscan_status rs_fold_describe(rs_fold *fold, const rowscan_spec *spec, const rs_rows *rows, int64_t length,
+                                int64_t begin) {
+  rowscan_spec whole = *spec;
+  *fold = (rs_fold){.spec = rs_fold_spec(spec), .length = length, .rows = rows->count, .begin = begin, .end = begin};
+  for (int i = 0; i < rs_op_of(spec->op)->params; i++)
+    fold->params[i] = rows->params[i];
+  whole.length = length;
+  rowscan_status status = rs_spec_check_length(&whole);
+  if (status)
+    return status;
   fold->op = rs_state_open(&fold->spec, length);
   if (!fold->op)
-    return rs_fold_no_memory(0);
+    return rs_fold_no_memory((int64_t)sizeof *fold);
   fold->bytes = rs_state_bytes(fold->op);
-  if (rs_state_asks(fold->op)) {
-    fold->first = calloc((size_t)rs_larger(rows, 1), 2 * sizeof *fold->first);
-    fold->last = fold->first + rows;
-    if (!fold->first)
-      return rs_fold_no_memory(rs_product(rows, 16));
-  }
+  return ROWSCAN_OK;
+}
+
+rowscan_status rs_fold_open(rs_fold *fold, const rowscan_spec *spec, const rs_rows *rows, int64_t length,
+                            int64_t begin) {
+  rowscan_status status = rs_fold_describe(fold, spec, rows, length, begin);
+  if (status || !rs_state_asks(fold->op))
+    return status;
+  fold->first = calloc((size_t)rs_larger(fold->rows, 1), 2 * sizeof *fold->first);
+  if (!fold->first)
+    return rs_fold_no_memory(rs_product(fold->rows, 16));
+  fold->last = fold->first + fold->rows;
   return ROWSCAN_OK;
 }
 
@@ -169,9 +183,10 @@ static int64_t round_up(int64_t bytes) {
   return rs_ceiling(bytes, WORD) * WORD;
 }
 
-/* What ranks must agree on. */
-static void add_spec(const rs_fold *fold, rs_text *text) {
+void rs_fold_text(const rs_fold *fold, rs_text *text) {
   rs_spec_line(&fold->spec, text);
+  for (int i = 0; i < rs_op_of(fold->spec.op)->params; i++)
+    rs_text_add(text, " param%d=%.17g", i, fold->params[i]);
 }
 
 static int64_t bytes_beyond(int64_t text, int64_t rows, int64_t marks, int64_t blocks, int64_t state) {
@@ -183,16 +198,21 @@ static int64_t bytes_beyond(int64_t text, int64_t rows, int64_t marks, int64_t b
 
 int64_t rs_record_bytes(const rs_fold *fold, int64_t begin, int64_t end) {
   rs_text text = {0};
-  add_spec(fold, &text);
-  int64_t bytes = bytes_beyond(round_up((int64_t)text.length), fold->rows, fold->first ? 2 : 0,
+  rs_fold_text(fold, &text);
+  int64_t bytes = bytes_beyond(round_up((int64_t)text.length), fold->rows, rs_state_asks(fold->op) ? 2 : 0,
                                rs_fold_count(begin, end), fold->bytes);
+  bytes = text.failed ? INT64_MAX : bytes;
   rs_text_free(&text);
   return bytes;
 }
 
-void rs_record_write(const rs_fold *fold, void *record) {
+rowscan_status rs_record_write(const rs_fold *fold, void *record) {
   rs_text text = {0};
-  add_spec(fold, &text);
+  rs_fold_text(fold, &text);
+  if (text.failed) {
+    rs_text_free(&text);
+    return rs_fold_no_memory(MOST_TEXT);
+  }
   header h = {.version = VERSION,
               .text_bytes = (uint32_t)round_up((int64_t)text.length),
               .begin = fold->begin,
@@ -217,6 +237,7 @@ void rs_record_write(const rs_fold *fold, void *record) {
   }
   memset(at, 0, (size_t)(round_up(fold->blocks * states) - fold->blocks * states));
   rs_text_free(&text);
+  return ROWSCAN_OK;
 }
 
 static rowscan_status bad(const char *name, const char *why) {
@@ -260,7 +281,7 @@ rowscan_status rs_record_look(const void *record, size_t bytes, int64_t *begin, 
 static rowscan_status check_spec(const rs_fold *fold, const header *h, const char *line, const char *name) {
   rs_text text = {0};
   rowscan_status status = ROWSCAN_OK;
-  add_spec(fold, &text);
+  rs_fold_text(fold, &text);
   int length = (int)strnlen(line, h->text_bytes);
   if (text.failed)
     status = rs_fold_no_memory((int64_t)text.length);

@@ -25,8 +25,9 @@ typedef struct rs_fold_block {
 typedef struct rs_fold {
   rowscan_spec spec; /* what rows have in common, wherever they are cut: no length, dense */
   rs_run *op;
-  int64_t length, rows; /* elements of each, rows */
-  int64_t bytes;        /* of a state */
+  double params[RS_MOST_PARAMS]; /* of a run, if the operator has any */
+  int64_t length, rows;          /* elements of each, rows */
+  int64_t bytes;                 /* of a state */
   int64_t begin, end;
   bool prefixes;          /* begin is 0, and prefixes are wanted */
   bool starts;            /* with initial values */
@@ -42,8 +43,19 @@ rowscan_status rs_fold_no_memory(int64_t bytes);
 /* What parts of a row have in common, of the complete spec of one. */
 rowscan_spec rs_fold_spec(const rowscan_spec *spec);
 
-/* Without elements, from `begin` on. Whatever is returned, rs_fold_close may follow. Errors: OUT_OF_MEMORY. */
-rowscan_status rs_fold_open(rs_fold *fold, const rowscan_spec *spec, int64_t length, int64_t rows, int64_t begin);
+/*
+ * Without elements, from `begin` on, of the rows of a spec that are parts of rows of `length`. Whatever is returned,
+ * rs_fold_close may follow. Errors: OUT_OF_MEMORY; UNSUPPORTED (rows of that length).
+ */
+rowscan_status rs_fold_open(rs_fold *fold, const rowscan_spec *spec, const rs_rows *rows, int64_t length,
+                            int64_t begin);
+
+/* The same, for rs_record_bytes alone: takes no memory for rows. */
+rowscan_status rs_fold_describe(rs_fold *fold, const rowscan_spec *spec, const rs_rows *rows, int64_t length,
+                                int64_t begin);
+
+/* What ranks must agree on: the spec, and the parameters of a run. */
+void rs_fold_text(const rs_fold *fold, rs_text *text);
 
 /* Asks for prefixes, from initial values on: of row r at inits + r * bytes of a number; NULL: none. Of an empty fold.
  */
@@ -81,13 +93,14 @@ static inline bool rs_fold_parts(const rs_fold *fold, int64_t row, uint64_t mark
  *  16  i64 begin     24  i64 end            32  i64 length of the row         40  i64 rows
  *  48  u32 bytes of a state                 52  u32 words of marks of a row: 0 or 2
  *  56  u64 0
- *  64  the spec's fields, as rowscan_spec_text has them, on one line; then zeros
+ *  64  the spec's fields, as rowscan_spec_text has them, and params, on one line; then zeros
  *      marks of the first and the last element of each row, u64 each
  *      states: of the first block all rows, of the next ...; then zeros up to a multiple of 8
  */
 int64_t rs_record_bytes(const rs_fold *fold, int64_t begin, int64_t end);
 
-void rs_record_write(const rs_fold *fold, void *record);
+/* Errors: OUT_OF_MEMORY. */
+rowscan_status rs_record_write(const rs_fold *fold, void *record);
 
 /* Reads what elements a record of so many bytes is of. Errors: BAD_ARGUMENT: it is no record, or damaged. */
 rowscan_status rs_record_look(const void *record, size_t bytes, int64_t *begin, int64_t *end, int64_t *length);

@@ -46,7 +46,7 @@ static rowscan_status check_given(const task *one) {
 /* The fold of the part: from its record, or of its elements. */
 static rowscan_status fold_own(task *one) {
   const rowscan_part *given = &one->given;
-  rowscan_status status = rs_fold_open(&one->own, &one->part.spec, given->length, one->part.rows.count, given->begin);
+  rowscan_status status = rs_fold_open(&one->own, &one->part.spec, &one->part.rows, given->length, given->begin);
   if (status || !given->own)
     return status ? status : rs_shard_total(&one->part, &one->own);
   status = rs_record_append(&one->own, given->own, given->own_bytes, "part: field 'own'");
@@ -61,7 +61,7 @@ static rowscan_status fold_before(task *one) {
   void *inits;
   rowscan_status status = rs_shard_inits(&one->part, &inits);
   if (!status)
-    status = rs_fold_open(&one->before, &one->part.spec, given->length, one->part.rows.count, 0);
+    status = rs_fold_open(&one->before, &one->part.spec, &one->part.rows, given->length, 0);
   if (!status)
     status = rs_fold_start(&one->before, inits);
   free(inits);
@@ -120,13 +120,17 @@ rowscan_status rowscan_part_record(rowscan_context *context, const rowscan_probl
   if (!status)
     status = check_room("record", bytes, rs_record_bytes(&one.own, one.own.begin, one.own.end));
   if (!status)
-    rs_record_write(&one.own, record);
+    status = rs_record_write(&one.own, record);
   rs_fold_close(&one.own);
   return status;
 }
 
+typedef rowscan_status opener(rs_fold *fold, const rowscan_spec *spec, const rs_rows *rows, int64_t length,
+                              int64_t begin);
+
 /* A fold of a problem's scan, whose elements are elsewhere. */
-static rowscan_status open_form(rs_fold *fold, const rowscan_problem *given, int64_t length, int64_t begin) {
+static rowscan_status open_form(rs_fold *fold, const rowscan_problem *given, int64_t length, int64_t begin,
+                                opener *open) {
   rowscan_problem problem;
   rowscan_spec spec;
   rs_rows rows;
@@ -139,7 +143,7 @@ static rowscan_status open_form(rs_fold *fold, const rowscan_problem *given, int
   problem.shape = problem.shape ? shape : NULL;
   problem.flags &= ~ROWSCAN_INCLUDE_INITIAL;
   status = rs_rows_from_problem(&rows, &spec, &problem);
-  return status ? status : rs_fold_open(fold, &spec, length, rows.count, begin);
+  return status ? status : open(fold, &spec, &rows, length, begin);
 }
 
 rowscan_status rowscan_record_bytes(const rowscan_problem *problem, int64_t begin, int64_t end, size_t *bytes) {
@@ -148,7 +152,7 @@ rowscan_status rowscan_record_bytes(const rowscan_problem *problem, int64_t begi
   if (begin < 0 || begin > end || end > RS_MAX_LENGTH)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "begin, end: %lld and %lld are not 0 <= begin <= end <= 2^56",
                    (long long)begin, (long long)end);
-  rowscan_status status = open_form(&fold, problem, end, begin);
+  rowscan_status status = open_form(&fold, problem, end, begin, rs_fold_describe);
   int64_t needed = status ? 0 : rs_record_bytes(&fold, begin, end);
   if (!status && needed == INT64_MAX)
     status = rs_fail(ROWSCAN_OUT_OF_MEMORY, "a record of %lld rows exceeds any memory", (long long)fold.rows);
@@ -162,7 +166,7 @@ rowscan_status rowscan_record_bytes(const rowscan_problem *problem, int64_t begi
 static rowscan_status open_merged(rs_fold *fold, const rowscan_problem *problem, const void *record, size_t bytes) {
   int64_t begin, end, length;
   rowscan_status status = rs_record_look(record, bytes, &begin, &end, &length);
-  return status ? status : open_form(fold, problem, length, begin);
+  return status ? status : open_form(fold, problem, length, begin, rs_fold_open);
 }
 
 rowscan_status rowscan_record_merge(const rowscan_problem *problem, int count, const void *const *records,
@@ -180,7 +184,7 @@ rowscan_status rowscan_record_merge(const rowscan_problem *problem, int count, c
   if (!status)
     status = check_room("merged", merged_bytes, rs_record_bytes(&fold, fold.begin, fold.end));
   if (!status)
-    rs_record_write(&fold, merged);
+    status = rs_record_write(&fold, merged);
   rs_fold_close(&fold);
   return status;
 }

@@ -54,7 +54,7 @@ rowscan_status rs_shard_read(rs_shard *part, const rowscan_context *context, con
     status = rs_context_check_host(context, &part->spec, &part->rows, NULL);
   if (!status)
     status = rs_spec_check_host(&part->spec);
-  part->elements = part->spec.length;
+  part->elements = status ? 0 : part->spec.length;
   return status;
 }
 

@@ -77,6 +77,8 @@ static rowscan_spec draw_spec(uint64_t *random) {
       spec.mask_type = (rowscan_type)(1 + below(random, ROWSCAN_BOOL));
     if (below(random, 3) == 0)
       spec.segment_mode = (rowscan_mask_mode)(ROWSCAN_MASK_HEADS + below(random, 3));
+    if (spec.segment_mode && below(random, 2))
+      spec.segment_type = (rowscan_type)(1 + below(random, ROWSCAN_BOOL));
     if (below(random, 3) == 0 && (rs_op_of(spec.op)->second || rs_op_of(spec.op)->weighs))
       spec.second_type = spec.in_type;
     spec.length = 1;
@@ -458,7 +460,8 @@ static void scan_ranks(uint64_t *random, const scan *s, const scan *should) {
     with_totals[r] = copy_of(s);
     scan one = is;
     one.array[TOTALS] = with_totals[r].array[TOTALS];
-    all[r].problem = problem_of(&one, cuts[r], cuts[r + 1] - cuts[r], all[r].shape);
+    int place = s->spec.flags & ROWSCAN_REVERSE ? at.ranks - 1 - r : r;
+    all[r].problem = problem_of(&one, cuts[place], cuts[place + 1] - cuts[place], all[r].shape);
   }
   run_ranks(all, &at);
   for (int r = 0; r < at.ranks; r++) {
@@ -633,6 +636,48 @@ START_TEST(one_rank_that_fails_fails_all) {
 }
 END_TEST
 
+/* Indices of a row that is longer than its part. */
+START_TEST(indices_that_no_output_holds_are_refused) {
+  int64_t shape[2], outputs[5];
+  float x[] = {1, 5, 2, 7, 3};
+  rowscan_problem problem = plain(0, 5, shape);
+  shape[0] = 1;
+  problem.op = ROWSCAN_ARGMAX;
+  problem.input = (rowscan_input){.data = x, .type = ROWSCAN_F32};
+  problem.output = (rowscan_output){.data = outputs, .type = ROWSCAN_I32};
+  refuse(rowscan_part_scan(context, &problem, ROWSCAN_PART(.length = INT64_C(1) << 33), NULL), ROWSCAN_UNSUPPORTED,
+         "field 'length': 8589934592");
+  problem.output.type = ROWSCAN_I64;
+  refuse(rowscan_part_scan(context, &problem, ROWSCAN_PART(.length = INT64_C(1) << 33), NULL), ROWSCAN_UNSUPPORTED,
+         "field 'length': 8589934592");
+  ck_assert(!rowscan_part_scan(context, &problem, ROWSCAN_PART(.length = INT64_C(1) << 31), NULL));
+}
+END_TEST
+
+/* Parameters are part of what is scanned; and to ask for a size takes no memory. */
+START_TEST(records_say_what_was_scanned) {
+  int64_t shape[2];
+  size_t bytes;
+  rowscan_problem problem = plain(0, CUT, shape);
+  problem.op = ROWSCAN_DECAYED_SUM;
+  problem.params[0] = 0.5;
+  ck_assert(!rowscan_record_bytes(&problem, 0, CUT, &bytes));
+  void *record = malloc(bytes);
+  ck_assert(!rowscan_part_record(context, &problem, ROWSCAN_PART(.length = LENGTH), record, bytes));
+  problem = plain(CUT, LENGTH, shape);
+  problem.op = ROWSCAN_DECAYED_SUM;
+  problem.params[0] = 0.9;
+  refuse(rowscan_part_scan(context, &problem,
+                           ROWSCAN_PART(.begin = CUT, .length = LENGTH, .before = record, .before_bytes = bytes), NULL),
+         ROWSCAN_BAD_ARGUMENT, "param0=0.5', but this one is 'op=decayed_sum");
+  free(record);
+  problem = plain(0, 1, shape);
+  shape[0] = INT64_C(1) << 40;
+  problem.mask_mode = ROWSCAN_MASK_KEYS;
+  ck_assert(!rowscan_record_bytes(&problem, 0, CUT, &bytes) && bytes > (size_t)1 << 40);
+}
+END_TEST
+
 START_TEST(what_is_no_communicator_is_refused) {
   int64_t shape[2];
   rowscan_problem problem = plain(0, LENGTH, shape);
@@ -686,6 +731,8 @@ int main(void) {
   tcase_add_loop_test(cases, long_rows_too, 0, is_quick() ? 5 : 20);
   tcase_add_test(cases, what_is_no_part_is_refused);
   tcase_add_test(cases, one_rank_that_fails_fails_all);
+  tcase_add_test(cases, indices_that_no_output_holds_are_refused);
+  tcase_add_test(cases, records_say_what_was_scanned);
   tcase_add_test(cases, what_is_no_communicator_is_refused);
   tcase_add_test(cases, damaged_records_do_no_harm);
   suite_add_tcase(suite, cases);
