@@ -106,8 +106,10 @@ int rs_fold_count(int64_t begin, int64_t end) {
 
 /* Whether a block follows its left sibling. */
 static bool completes(const rs_fold *fold, int level) {
+  if (!fold->blocks)
+    return false;
   const rs_fold_block *top = &fold->block[fold->blocks - 1];
-  return fold->blocks && top->level == level && top->begin % (INT64_C(2) << level) == 0;
+  return top->level == level && top->begin % (INT64_C(2) << level) == 0;
 }
 
 rowscan_status rs_fold_push(rs_fold *fold, int level, char *totals) {
