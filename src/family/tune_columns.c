@@ -290,8 +290,8 @@ static rs_shape columns_ring_shape(const rowscan_spec *spec, int arch) {
   int columns = bytes ? OF_BYTES : COLUMNS;
   s.threads = columns + 32 * RS_RING_MOVERS;
   s.min_blocks = s.acc > 8 || several ? 1 : BLOCKS;
-  /* with 16 steps totals of two numbers of 64 bits in segments spill 412 to 756 bytes */
-  bool marked = s.acc > 8 && rs_bytes_of(spec->acc_type) == 8 && rs_spec_segments(spec);
+  /* with 16 steps totals of two numbers in segments spill 412 to 756 bytes */
+  bool marked = s.acc > 8 && rs_spec_segments(spec);
   bool large = rs_read_bytes(spec) > SEVERAL_BYTES || marked;
   s.steps = several ? (large ? 8 : 16) : wide ? 8 : bytes ? 32 : 16;
   bool fits = arch >= 90 && spec->length >= LEAST_LENGTH && spec->length < FAR && legal_ring_columns(spec, arch, &s);
