@@ -129,7 +129,7 @@ class Programs(Installed):
         flags = run("mpicc", "-show").split()[1:]
         program = self.build("mpi.c", *(flag.replace("-I", "-isystem", 1) for flag in flags))
         env = {**self.env, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-               "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+               "OMPI_MCA_rmaps_base_oversubscribe": "1", "ASAN_OPTIONS": "detect_leaks=0"}  # MPI's are many
         for ranks in (1, 3):
             self.assertIn(f"{ranks} processes, 100003 elements, ",
                           out := run("mpirun", "-n", str(ranks), program, "100003", env=env))
