@@ -38,7 +38,7 @@ rowscan_status rs_shard_read(rs_shard *part, const rowscan_context *context, con
   rowscan_problem states = *problem;
   part->host = context->host;
   part->problem = problem;
-  states.init = (rowscan_input){NULL};
+  states.init = (rowscan_input){.data = NULL};
   states.totals = (rowscan_output){.data = nowhere};
   if (silent)
     states.output.data = nowhere;
