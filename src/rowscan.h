@@ -1087,27 +1087,27 @@ ROWSCAN_API void rowscan_carry_destroy(rowscan_carry *carry);
 /* ---- parts of rows ----------------------------------------------------------------------------------------------- */
 
 /*
- * Rows that are cut over processes, hosts or files. Each part is scanned where it is, and its results are, bit for bit,
- * those of a single call with all elements, wherever the cuts are and however many. What parts tell one another are
- * records. A record of elements [begin, end) has the totals of the aligned blocks that make up [begin, end): for each
- * row at most 2 log2(end - begin + 1) of them, and one if all parts have the same power of two. Records of neighbours
- * merge to the record of both, whatever was merged before; so any way of sending and merging them gives the same bits.
- * docs/distributed.md has examples.
+ * Rows that are cut over processes, hosts or files. Each part is scanned where it lies. Its results are, bit for bit,
+ * those of a single call with all elements, for any number of cuts at any places.
+ *
+ * Parts exchange records. A record of elements [begin, end) contains the totals of the aligned blocks that make up
+ * [begin, end): for each row at most 2 log2(end - begin + 1) of them, and one if all parts have the same power of two.
+ * Records of neighbours merge to the record of both, in any order of merging. docs/distributed.md has examples.
  *
  *   rowscan_part_record(context, &problem, &part, mine, bytes);     each process, of its part
  *   MPI_Allgather(...)                                              records, by the caller's own means
  *   rowscan_record_merge(&problem, rank, records, sizes, before, ...);
  *   rowscan_part_scan(context, &problem, &part, NULL);              with part.before and part.own
  *
- * All engines' operators, masks, segments, further arrays, flags and types are served. So far the context must use the
- * host engine: others are UNSUPPORTED. Records are little-endian; their format is in src/run/fold.h.
+ * All operators, masks, segments, further arrays, flags and types are supported, on the host engine. A context that
+ * uses a GPU is UNSUPPORTED so far. Records are little-endian; src/run/fold.h documents their format.
  *
- * Threads: any. Errors: those of rowscan_scan; BAD_ARGUMENT: a record is none, is damaged, is of another scan or of
- * other elements.
+ * Many threads may call with one context. Errors: those of rowscan_scan; BAD_ARGUMENT (the bytes are no record, or are
+ * damaged, or the record is of another scan or of other elements).
  */
 typedef struct rowscan_part {
   size_t size;
-  int64_t begin;  /* elements of the row before the part, in the order of the scan: in a reverse one those behind it */
+  int64_t begin;  /* elements of the row before the part, in the order of the scan: in reverse scans those behind it */
   int64_t length; /* elements of the whole row */
   const void *before; /* rowscan_part_scan: the record of [0, begin); NULL: begin is 0 */
   size_t before_bytes;

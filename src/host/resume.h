@@ -5,6 +5,8 @@
 #ifndef RS_HOST_RESUME_H
 #define RS_HOST_RESUME_H
 
+#include <stdint.h>
+
 typedef struct rs_run rs_run; /* what a run scans (run.h) */
 
 /*
@@ -19,5 +21,9 @@ typedef enum rs_states {
                       marks of the element before it begin a segment; NULL: they begin the longer rows. totals, unless
                       NULL: is read, the prefixes after their last elements */
 } rs_states;
+
+/* Bytes of a state; and of a prefix in RS_STATES_RESUME, with the word behind it. */
+int64_t rs_state_bytes(const rs_run *run);
+int64_t rs_state_init_bytes(const rs_run *run);
 
 #endif

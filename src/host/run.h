@@ -110,10 +110,6 @@ void rs_show(const rs_run *run, void *numbers, int64_t count);
 
 /* ---- states: totals as bytes (states.h) -------------------------------------------------------------------------- */
 
-/* Bytes of a state; and of one in RS_STATES_RESUME, with the word behind it. */
-int64_t rs_state_bytes(const rs_run *run);
-int64_t rs_state_init_bytes(const rs_run *run);
-
 void rs_state_load(const rs_run *run, void *total, const void *state);
 void rs_state_save(const rs_run *run, void *state, const void *total);
 bool rs_state_begins(const rs_run *run, const void *state);

@@ -157,9 +157,9 @@ static place place_of(const rs_rows *rows, int64_t row) {
   return p;
 }
 
-static const void *element(const rs_rows *rows, const place *p, rs_which which, int64_t index) {
+static const void *first_of(const rs_rows *rows, const place *p, rs_which which) {
   const rs_operand *a = &rows->array[which];
-  return (const char *)a->data + (p->at[which] + index * a->step) * a->bytes;
+  return (const char *)a->data + p->at[which] * a->bytes;
 }
 
 static uint64_t highest(rowscan_type type) {
@@ -171,30 +171,30 @@ static bool is_true(rowscan_type type, uint64_t bits) {
   return rs_type_kind(type) == RS_FLOAT ? bits << (64 - 8 * rowscan_type_bytes(type) + 1) != 0 : bits != 0;
 }
 
-static uint64_t mark_of(const rs_run *op, const rs_rows *rows, const place *p, int64_t index) {
+static uint64_t mark_of(const rs_run *op, const rs_rows *rows, const place *p) {
   const rowscan_spec *spec = op->spec;
   if (is_extremum(op)) {
     double x = 0, y = 0, same = 0;
-    load_number(op, spec->more_types[0], &x, element(rows, p, RS_MORE_IN, index));
-    load_number(op, spec->more_types[1], &y, element(rows, p, RS_MORE_IN + 1, index));
+    load_number(op, spec->more_types[0], &x, first_of(rows, p, RS_MORE_IN));
+    load_number(op, spec->more_types[1], &y, first_of(rows, p, RS_MORE_IN + 1));
     op->isa->same[op->wide](&same, &x, &y, (rs_grid){.lines = 1, .n = 1});
     return same != 0;
   }
   rs_which which = spec->segment_mode ? RS_SEGMENTS : RS_MASK;
   rowscan_type type = spec->segment_mode ? spec->segment_type : spec->mask_type;
   uint64_t bits = 0;
-  memcpy(&bits, element(rows, p, which, index), rowscan_type_bytes(type));
+  memcpy(&bits, first_of(rows, p, which), rowscan_type_bytes(type));
   if (op->segments == ROWSCAN_MASK_KEYS)
     return bits < highest(type) ? bits : highest(type);
   return is_true(type, bits);
 }
 
-void rs_state_marks(const rs_run *op, const rs_rows *rows, int64_t index, uint64_t *marks) {
+void rs_state_marks(const rs_run *op, const rs_rows *rows, uint64_t *marks) {
   rs_environment saved;
   rs_enter_environment(&saved);
   for (int64_t r = 0; r < rows->count; r++) {
     place p = place_of(rows, r);
-    marks[p.at[RS_TOTALS]] = mark_of(op, rows, &p, index);
+    marks[p.at[RS_TOTALS]] = mark_of(op, rows, &p);
   }
   rs_leave_environment(&saved);
 }

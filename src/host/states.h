@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: MIT
  *
  * The state of a block is its total, as the engine has it: a number of the accumulator's type (of fixed point the
- * integer), or the fields of a struct of totals.h. In segments a state also tells
- * whether one begins in the block. States of neighbouring blocks join to that of both, in the order of the row alone.
+ * integer), or the fields of a struct of totals.h. In segments a state also says whether one begins in the block. The
+ * states of neighbouring blocks join to the state of both.
  *
  * A run that only describes an operator serves all of this (rs_state_open).
  */
@@ -18,10 +18,6 @@
 
 /* Of rows of `length` elements; NULL: no memory. Release it with free(). The spec must remain. */
 rs_run *rs_state_open(const rowscan_spec *spec, int64_t length);
-
-/* Bytes of a state; and of one in RS_STATES_RESUME, with the word behind it. */
-int64_t rs_state_bytes(const rs_run *op);
-int64_t rs_state_init_bytes(const rs_run *op);
 
 /* Whether marks of the element before a block's first decide if a segment begins with it. */
 bool rs_state_asks(const rs_run *op);
@@ -45,10 +41,10 @@ void rs_state_begin(const rs_run *op, void *state);
 void rs_state_show(const rs_run *op, void *number, const void *state);
 
 /*
- * The marks of element `index` of each row, counted as the scan goes, at the places that totals have (the first array's
- * bytes apart, in elements): what tells, together with the next element's, whether a segment begins there.
+ * Reads the mark of each row's first element in memory: its flag, as 0 or 1, or its key. The marks of two neighbours
+ * decide if a segment begins with the later one (rs_state_parts). The strides of the rows' totals place the results.
  */
-void rs_state_marks(const rs_run *op, const rs_rows *rows, int64_t index, uint64_t *marks);
+void rs_state_marks(const rs_run *op, const rs_rows *rows, uint64_t *marks);
 
 /* Whether a segment begins with an element, by its own mark and that of the element before it. */
 bool rs_state_parts(const rs_run *op, uint64_t before, uint64_t own);

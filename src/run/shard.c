@@ -160,7 +160,7 @@ static void read_marks(const rs_shard *part, const rs_fold *fold, int64_t at, ui
   rowscan_spec spec;
   rs_rows rows;
   block_of(part, at, 1, &spec, &rows);
-  rs_state_marks(fold->op, &rows, 0, marks);
+  rs_state_marks(fold->op, &rows, marks);
 }
 
 /* Whether a segment begins in each row at `at` of the part, of which the element before is one, too. */
