@@ -14,8 +14,8 @@ class _Finder:
         self.wanted = {}
 
     def find_spec(self, name, path=None, target=None):
-        do = self.wanted.pop(name, None)
-        if do is None:
+        wanted = self.wanted.pop(name, None)
+        if wanted is None:
             return None
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
@@ -23,7 +23,8 @@ class _Finder:
 
             def exec_module(module):
                 execute(module)
-                _attempt(name, do)
+                for do in wanted:
+                    _attempt(name, do)
             spec.loader.exec_module = exec_module
         return spec
 
@@ -45,6 +46,6 @@ def after_import(name, do):
     if module is not None and not getattr(module.__spec__, "_initializing", False):
         _attempt(name, do)
         return
-    _finder.wanted[name] = do
+    _finder.wanted.setdefault(name, []).append(do)
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)

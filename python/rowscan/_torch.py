@@ -110,6 +110,9 @@ class _Torch(Library):
     def is_array(self, x, what="x"):
         return isinstance(x, torch.Tensor)
 
+    def is_cut(self):
+        return not _dynamo() and super().is_cut()
+
     def may_ask(self):
         return not _dynamo()
 

@@ -26,6 +26,7 @@ import functools as _functools
 import sys as _sys
 
 from . import _core
+from ._after import after_import as _after_import
 from ._types import NUMBERS, REVERSE, WEIGHTED
 from . import cummax as _cummax, cummin as _cummin, cumprod as _cumprod, cumsum as _cumsum
 from . import linear_recurrence as _linear_recurrence, logcumsumexp as _logcumsumexp, scan as _scan
@@ -314,6 +315,15 @@ def _run(plain, x, dim, axis, group, comm, options, differentiable=None):
         return _of_dtensor(run, plain, x, _dim_of(x, dim, axis), dict(options))
     return _told(lambda x, dim, ranks, options: run(x, _dim_of(x, dim, axis), ranks, options), x, dim,
                  _ranks_of(x, group, comm), options)
+
+
+def _leave_out():
+    """torch.compile breaks its graph at these functions: what they call back was traced as if rows were whole."""
+    global _run
+    _run = _sys.modules["torch"].compiler.disable(_run)
+
+
+_after_import("torch._dynamo", _leave_out)
 
 
 def _refuse(x, options, served, what):

@@ -122,6 +122,26 @@ def dtensor(ranks, rank):
     fails(NotImplementedError, "totals is given", lambda: distributed.cumsum(turned, 1, totals=True))
 
 
+def compiled(ranks, rank):
+    x, keys = torch.randn(3, 12 * ranks), torch.arange(12 * ranks).expand(3, -1) // 12
+
+    def mine(t):
+        return part(t, 1, cuts_of(12 * ranks, ranks, False), rank)
+
+    def twice(x, keys):
+        return distributed.cumsum(x * 2, 1, keys=keys) + 1
+
+    leaf, own = x.clone().requires_grad_(), mine(x).requires_grad_()
+    y, should = torch.compile(twice, backend="aot_eager")(own, mine(keys)), rowscan.cumsum(leaf * 2, 1, keys=keys) + 1
+    same(y, mine(should), "compiled")
+    y.square().sum().backward(), should.square().sum().backward()
+    same(own.grad, mine(leaf.grad), "compiled gradient")
+    masked = torch.compile(lambda x, m, k: distributed.cumsum(x, 1, mask=m, keys=k), backend="aot_eager")
+    fails(NotImplementedError, "keys of torch.int64", lambda: masked(mine(x), mine(x) > 0, mine(keys)))
+    fails(torch._dynamo.exc.Unsupported, "disable",
+          lambda: torch.compile(twice, backend="aot_eager", fullgraph=True)(mine(x), mine(keys)))
+
+
 def fails(kind, words, call):
     try:
         call()
@@ -159,7 +179,7 @@ def main(store, ranks, rank):
     dist.init_process_group("gloo", init_method=f"file://{store}", world_size=ranks, rank=rank,
                             timeout=datetime.timedelta(seconds=60))
     torch.manual_seed(1234 + ranks)
-    for test in (bits, gradients, dtensor, errors):
+    for test in (bits, gradients, dtensor, errors, compiled):
         test(ranks, rank)
     dist.barrier()
     dist.destroy_process_group()
