@@ -1094,13 +1094,15 @@ ROWSCAN_API void rowscan_carry_destroy(rowscan_carry *carry);
  * [begin, end): for each row at most 2 log2(end - begin + 1) of them, and one if all parts have the same power of two.
  * Records of neighbours merge to the record of both, in any order of merging. docs/distributed.md has examples.
  *
- *   rowscan_part_record(context, &problem, &part, mine, bytes);     each process, of its part
+ *   rowscan_part_record(context, &problem, &part, mine, bytes, NULL);  each process, of its part
  *   MPI_Allgather(...)                                              records, by the caller's own means
  *   rowscan_record_merge(&problem, rank, records, sizes, before, ...);
  *   rowscan_part_scan(context, &problem, &part, NULL);              with part.before and part.own
  *
- * All operators, masks, segments, further arrays, flags and types are supported, on the host engine. A context that
- * uses a GPU is UNSUPPORTED so far. Records are little-endian; src/run/fold.h documents their format.
+ * All operators, masks, segments, further arrays, flags and types are supported on the host engine. On a GPU ARGMAX,
+ * ARGMIN, operators of the caller's, segments and further arrays are UNSUPPORTED so far, and so is a stream that is
+ * being captured: calls wait for the work on theirs. Records have the same bytes on both engines, and are
+ * little-endian; src/run/fold.h documents their format.
  *
  * Many threads may call with one context. Errors: those of rowscan_scan; BAD_ARGUMENT (the bytes are no record, or are
  * damaged, or the record is of another scan or of other elements).
@@ -1128,11 +1130,11 @@ ROWSCAN_API rowscan_status rowscan_record_bytes(const rowscan_problem *problem, 
 /*
  * Writes the record of a part, whose elements are the problem's: [begin, begin + shape[dim]). Reads the inputs once,
  * and writes no output: output.data may be NULL. Initial values are not read. A record is a reduction with the bits of
- * the scan, too.
+ * the scan, too. `record` is memory of the host. stream: NULL on the host engine.
  */
 ROWSCAN_API rowscan_status rowscan_part_record(rowscan_context *context, const rowscan_problem *problem,
-                                               const rowscan_part *part, void *record, size_t bytes) ROWSCAN_CHECKED
-    ROWSCAN_NONNULL(1, 2, 3, 4);
+                                               const rowscan_part *part, void *record, size_t bytes,
+                                               struct CUstream_st *stream) ROWSCAN_CHECKED ROWSCAN_NONNULL(1, 2, 3, 4);
 
 /*
  * Writes the record of all elements of `count` records, each of which begins where the one before it ends. Records of
@@ -1157,8 +1159,8 @@ ROWSCAN_API rowscan_status rowscan_record_info_get(const void *record, size_t by
 /*
  * Scans a part, in place if wanted. problem.init has the initial values of the whole rows, which each part must be
  * given. totals, unless NULL, become the totals of all elements up to the part's last. With ROWSCAN_INCLUDE_INITIAL the
- * additional element is the prefix before the part. `stream` must be NULL. After OUT_OF_MEMORY some results may be
- * written; after all other errors none.
+ * additional element is the prefix before the part. stream: NULL on the host engine. After OUT_OF_MEMORY and
+ * CUDA_FAILED some results may be written; after all other errors none.
  */
 ROWSCAN_API rowscan_status rowscan_part_scan(rowscan_context *context, const rowscan_problem *problem,
                                              const rowscan_part *part, struct CUstream_st *stream) ROWSCAN_CHECKED
@@ -1193,7 +1195,8 @@ typedef struct rowscan_comm {
  * this rank's own; COMM_FAILED; and OUT_OF_MEMORY after the exchanges. A rank that does not call blocks the others
  * as long as their all_gather waits.
  *
- * Serves what rowscan_part_scan does: so far on the host engine. Errors: those of rowscan_part_scan; COMM_FAILED.
+ * Serves what rowscan_part_scan does, on either engine; ranks may have different ones. all_gather has memory of the
+ * host. Errors: those of rowscan_part_scan; COMM_FAILED.
  */
 ROWSCAN_API rowscan_status rowscan_shard_scan(rowscan_context *context, const rowscan_problem *problem,
                                               const rowscan_comm *comm, struct CUstream_st *stream) ROWSCAN_CHECKED

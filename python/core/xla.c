@@ -294,7 +294,7 @@ static rowscan_status execute_part(rowscan_context *context, call *c, const xla_
   const xla_buffer *y = frame->results.at[0], *records = frame->args.at[frame->args.count - 2];
   if (part == PART_RECORD) {
     c->problem.output = (rowscan_output){.type = (rowscan_type)number(frame, "out_type")};
-    return rowscan_part_record(context, &c->problem, &p.part, y->data, (size_t)y->shape[0]);
+    return rowscan_part_record(context, &c->problem, &p.part, y->data, (size_t)y->shape[0], NULL);
   }
   rowscan_status status = p.rank ? merge_before(&p, c, records) : ROWSCAN_OK;
   p.part.own = record_of(&p, records, p.rank);

@@ -114,6 +114,9 @@ void rs_tune_further_columns(const rowscan_spec *spec, rs_shape of[RS_TEMPLATES]
 /* Those of rows of any length: few tiles of a warp each, many of a block each. */
 void rs_tune_any_length(const rowscan_spec *spec, int arch, rs_shape kernels[]);
 
+/* Those that work out totals of rows, and no results. */
+void rs_tune_totals(const rowscan_spec *spec, rs_shape kernels[]);
+
 /* Whether rows are short enough for slabs (kernels/short.cuh). */
 bool rs_slab_serves(const rowscan_spec *spec);
 

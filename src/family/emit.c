@@ -60,6 +60,8 @@ static void emit_segments(const rowscan_spec *spec, const rs_shape *shape, const
     rs_text_add(source, "  using Op = Resetting<%s>;\n", op);
   else if (spec->segment_mode)
     rs_text_add(source, "  using Op = ByFlags<%s, false, false>;\n", op);
+  else if (spec->flags & ROWSCAN_PART_STATES)
+    rs_text_add(source, "  using Op = Stated<%s>;\n", op);
   else
     rs_text_add(source, "  using Op = %s;\n", op);
 }
@@ -137,6 +139,7 @@ static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_tex
   static const char *const masks[] = {"NO_MASK",  "SELECT",   "MULTIPLY", "COEFFICIENT",
                                       "SEGMENTS", "SEGMENTS", "SEGMENTS"};
   const rs_op *op = rs_op_of(spec->op);
+  bool states = spec->flags & ROWSCAN_PART_STATES;
   if (op->source)
     emit_text(op, source);
   rs_text_add(source, "struct P {\n");
@@ -145,7 +148,7 @@ static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_tex
   rs_text_add(source, "  using In = %s;\n", element_type(spec->in_type));
   rs_text_add(source, "  using Out = %s;\n", element_type(spec->out_type));
   rs_text_add(source, "  using Mask = %s;\n", element_type(spec->mask_mode ? spec->mask_type : spec->in_type));
-  rs_text_add(source, "  using Kept = %s;\n", element_type(rs_kept_type(spec->acc_type)));
+  rs_text_add(source, "  using Kept = %s;\n", states ? "Acc" : element_type(rs_kept_type(spec->acc_type)));
   rs_text_add(source, "  static constexpr MaskMode mask = %s;\n", masks[spec->mask_mode]);
   rs_text_add(source, "  static constexpr bool reverse = %s", word(spec->flags & ROWSCAN_REVERSE));
   if (spec->length == RS_ANY_LENGTH)
@@ -178,6 +181,8 @@ void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel ke
   if (rs_spec_loops(spec))
     rs_text_add(source, "#define RS_LOOP_DIMENSIONS\n");
   rs_text_add(source, "#include \"%s\"\n", family->header);
+  if (spec->flags & ROWSCAN_PART_STATES)
+    rs_text_add(source, "#include \"states.cuh\"\n");
   if (shape->prefetch)
     rs_text_add(source, "#include \"prefetch.cuh\"\n");
   emit_problem(spec, shape, source);

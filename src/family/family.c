@@ -31,6 +31,11 @@ static bool dense_rows(const rs_shape *shape, const rs_operand *a, const rs_rows
   return a->step == 1 && (shape->word == 1 || (uintptr_t)a->data % 16 == 0);
 }
 
+/* Elements of a row are neighbours, and fill tiles. */
+static bool whole_tiles(const rs_shape *shape, const rs_operand *a, const rs_rows *rows, const rowscan_spec *spec) {
+  return a->step == 1 && rs_length(spec, rows) % rs_tile(shape) == 0;
+}
+
 /* ---- the families ------------------------------------------------------------------------------------------------ */
 
 #define TILE "Shape<{warps}, {chunks}, {lanes}, {vector}>"
@@ -49,6 +54,10 @@ const rs_family rs_families[RS_TEMPLATES] = {
     [RS_TEMPLATE_AT_ONCE] = {"at_once", "at_once.cuh", "scan_at_once<P, " TILE ">", NULL, RS_BY_TILES, aligned_rows},
     [RS_TEMPLATE_DIRECT] = {"direct", "direct.cuh", "scan_direct<P, " TILE ", {aligned}>", NULL, RS_BY_TILES,
                             aligned_rows},
+    [RS_TEMPLATE_TOTALS] = {"totals", "totals.cuh", "total_rows<P, " TILE ", {threads}>", NULL, RS_BY_GROUPS,
+                            whole_tiles},
+    [RS_TEMPLATE_TOTALS_EACH] = {"totals_each", "totals.cuh", "total_each<P, {threads}, {vector}>", NULL, RS_BY_GROUPS,
+                                 NULL},
     [RS_TEMPLATE_ROW_STREAM] = {"row_stream", "row_stream.cuh",
                                 "scan_row_stream<P, " TILE ", {reducers}, {stages}, {words}>", NULL, RS_PERSISTENT,
                                 rows_by_words},

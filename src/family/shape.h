@@ -23,6 +23,8 @@ typedef enum rs_template {
   RS_TEMPLATE_GATHER,
   RS_TEMPLATE_AT_ONCE,
   RS_TEMPLATE_DIRECT,
+  RS_TEMPLATE_TOTALS, /* totals alone: this and the next */
+  RS_TEMPLATE_TOTALS_EACH,
   RS_TEMPLATE_FURTHER_COLUMNS, /* this and what follows: layout COLUMNS; with further arrays these two */
   RS_TEMPLATE_FURTHER_WALK,
   RS_TEMPLATE_COLUMNS,

@@ -207,7 +207,12 @@ static void tune_any_length(const rowscan_spec *spec, int arch, rs_geometry *g) 
 }
 
 static rs_geometry choose_geometry(const rowscan_spec *spec, int arch) {
-  rs_geometry g = {.regime = regime_of(spec, arch)};
+  rs_geometry g = {.regime = ROWSCAN_REGIME_ROW};
+  if (spec->flags & ROWSCAN_PART_TOTALS) {
+    rs_tune_totals(spec, g.shape);
+    return g;
+  }
+  g.regime = regime_of(spec, arch);
   if (rs_spec_has_further(spec) && g.regime != ROWSCAN_REGIME_COLUMN) {
     rs_tune_further(spec, arch, g.shape);
     return g;

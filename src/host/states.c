@@ -101,22 +101,28 @@ static int64_t real_numbers(const rs_run *op) {
   return op->spec->op == ROWSCAN_EXTENDED_PROD ? 1 : used_bytes(op) / op->size;
 }
 
-/* All NaNs are one: which of two survives depends on the processor and the compiler. */
-static void unify_nans(const rs_run *op, char *state) {
-  int64_t size = op->totals ? op->size : op->acc_bytes;
-  for (int64_t n = real_numbers(op); n > 0; n--, state += size) {
-    float single;
-    double real;
-    if (size == 8) {
-      memcpy(&real, state, sizeof real);
-      if (real != real)
-        memcpy(state, &(uint64_t){UINT64_C(0x7ff8000000000000)}, sizeof real);
-    } else {
-      memcpy(&single, state, sizeof single);
-      if (single != single)
-        memcpy(state, &(uint32_t){0x7fc00000}, sizeof single);
-    }
+/* All NaNs are one: which of two survives depends on the processor and the compiler. Returns whether it is finite. */
+static bool unify_nan(char *number, int64_t size) {
+  float single;
+  double real;
+  if (size == 8) {
+    memcpy(&real, number, sizeof real);
+    if (real != real)
+      memcpy(number, &(uint64_t){UINT64_C(0x7ff8000000000000)}, sizeof real);
+    return real - real == 0;
   }
+  memcpy(&single, number, sizeof single);
+  if (single != single)
+    memcpy(number, &(uint32_t){0x7fc00000}, sizeof single);
+  return single - single == 0;
+}
+
+/* An infinite product's exponent counts how often it was combined, and means nothing. */
+static void unify_numbers(const rs_run *op, char *state) {
+  int64_t size = op->totals ? op->size : op->acc_bytes;
+  for (int64_t n = 0; n < real_numbers(op); n++)
+    if (!unify_nan(state + n * size, size) && op->spec->op == ROWSCAN_EXTENDED_PROD)
+      memset(state + size, 0, (size_t)size);
 }
 
 /* Bytes that no field has. */
@@ -131,7 +137,7 @@ void rs_state_tidy(const rs_run *op, void *states, int64_t count) {
   for (int64_t i = 0; i < count * bytes; i += bytes) {
     if (op->totals)
       clear_gaps(op, (char *)states + i);
-    unify_nans(op, (char *)states + i);
+    unify_numbers(op, (char *)states + i);
   }
 }
 

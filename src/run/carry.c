@@ -373,7 +373,7 @@ static rowscan_status begin_fold(rowscan_carry *carry, const chunk *all, const r
 static rowscan_status fold_chunk(rowscan_carry *carry, const chunk *all) {
   rs_shard shard;
   rs_fold own = {.blocks = 0};
-  rowscan_status status = rs_shard_read(&shard, carry->context, &all->problem, false);
+  rowscan_status status = rs_shard_read(&shard, carry->context, &all->problem, false, NULL);
   if (status)
     return status;
   if (!carry->begun)
@@ -385,7 +385,7 @@ static rowscan_status fold_chunk(rowscan_carry *carry, const chunk *all) {
   if (!status)
     status = rs_shard_scan(&shard, &carry->fold, &own);
   if (!status)
-    rs_shard_totals(&shard, &carry->fold);
+    status = rs_shard_totals(&shard, &carry->fold);
   rs_fold_close(&own);
   carry->broken = status != ROWSCAN_OK;
   carry->count += status ? 0 : all->length;

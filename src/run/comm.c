@@ -169,7 +169,7 @@ static rowscan_status scan_own(gathering *g) {
   if (!status && g->problem.totals.data)
     status = append(g, place + 1, g->comm.ranks);
   if (!status)
-    rs_shard_totals(&g->shard, &g->before);
+    status = rs_shard_totals(&g->shard, &g->before);
   return status;
 }
 
@@ -190,17 +190,12 @@ static rowscan_status run_all(gathering *g, rowscan_status status) {
   return status ? status : scan_own(g);
 }
 
-static rowscan_status read_problem_of(gathering *g, const rowscan_context *context, const rowscan_problem *problem,
-                                      const void *stream) {
+static rowscan_status read_problem_of(gathering *g, rowscan_context *context, const rowscan_problem *problem,
+                                      struct CUstream_st *stream) {
   rowscan_status status = rs_problem_read(&g->problem, problem);
   if (status)
     return status;
-  if (context->engine != ROWSCAN_ENGINE_HOST)
-    return rs_fail(ROWSCAN_UNSUPPORTED,
-                   "this context uses a GPU, and rows that are cut over ranks are scanned on the host only");
-  if (stream)
-    return rs_fail(ROWSCAN_BAD_ARGUMENT, "stream: %p, but the host engine accepts NULL only", stream);
-  return rs_shard_read(&g->shard, context, &g->problem, false);
+  return rs_shard_read(&g->shard, context, &g->problem, false, stream);
 }
 
 static rowscan_status open_gathering(gathering **opened, const rowscan_comm *comm) {

@@ -20,11 +20,7 @@ typedef struct task {
   rs_fold before, own;
 } task;
 
-static rowscan_status read_given(task *one, const rowscan_context *context, const rowscan_problem *problem,
-                                 const rowscan_part *given) {
-  if (context->engine != ROWSCAN_ENGINE_HOST)
-    return rs_fail(ROWSCAN_UNSUPPORTED,
-                   "part: this context uses a GPU, and parts of rows are scanned on the host only");
+static rowscan_status read_given(task *one, const rowscan_problem *problem, const rowscan_part *given) {
   rowscan_status status = rs_sized_read(&one->given, sizeof one->given, given, "part", "ROWSCAN_PART");
   return status ? status : rs_problem_read(&one->problem, problem);
 }
@@ -77,11 +73,9 @@ rowscan_status rowscan_part_scan(rowscan_context *context, const rowscan_problem
                                  struct CUstream_st *stream) {
   RS_UNCANCELLED;
   task one = {.problem.size = 0};
-  rowscan_status status = read_given(&one, context, problem, part);
-  if (!status && stream)
-    status = rs_fail(ROWSCAN_BAD_ARGUMENT, "stream: %p, but the host engine accepts NULL only", (void *)stream);
+  rowscan_status status = read_given(&one, problem, part);
   if (!status)
-    status = rs_shard_read(&one.part, context, &one.problem, false);
+    status = rs_shard_read(&one.part, context, &one.problem, false, stream);
   if (!status)
     status = check_given(&one);
   if (!status)
@@ -91,7 +85,7 @@ rowscan_status rowscan_part_scan(rowscan_context *context, const rowscan_problem
   if (!status)
     status = rs_shard_scan(&one.part, &one.before, &one.own);
   if (!status)
-    rs_shard_totals(&one.part, &one.before);
+    status = rs_shard_totals(&one.part, &one.before);
   rs_fold_close(&one.before);
   rs_fold_close(&one.own);
   return status;
@@ -106,13 +100,13 @@ static rowscan_status check_room(const char *name, size_t bytes, int64_t needed)
 }
 
 rowscan_status rowscan_part_record(rowscan_context *context, const rowscan_problem *problem, const rowscan_part *part,
-                                   void *record, size_t bytes) {
+                                   void *record, size_t bytes, struct CUstream_st *stream) {
   RS_UNCANCELLED;
   task one = {.problem.size = 0};
-  rowscan_status status = read_given(&one, context, problem, part);
+  rowscan_status status = read_given(&one, problem, part);
   one.given.own = NULL;
   if (!status)
-    status = rs_shard_read(&one.part, context, &one.problem, true);
+    status = rs_shard_read(&one.part, context, &one.problem, true, stream);
   if (!status)
     status = check_given(&one);
   if (!status)

@@ -1,5 +1,5 @@
 /*
- * developer.h - what the library has for its own tests alone
+ * developer.h - what the library has for itself and its own tests alone
  * SPDX-License-Identifier: MIT
  *
  * It is not installed: programs have no use for it, and it may change with any version.
@@ -11,6 +11,13 @@
 
 /* A flag of a spec: blocks of the GPU that hand one another values pause at random places. */
 #define ROWSCAN_DELAYS 4u
+
+/*
+ * Flags of specs that the library makes for parts of longer rows, and takes from nobody. STATES: initial values and
+ * totals are totals of the operator in place of numbers. TOTALS: of rows of 2^k elements only totals are wanted.
+ */
+#define ROWSCAN_PART_STATES (1u << 30)
+#define ROWSCAN_PART_TOTALS (1u << 31)
 
 /* Whether this process is a test that may use it: else it is refused as an unknown flag. */
 extern bool rs_developer;

@@ -65,6 +65,7 @@ void group_outlive(void);
 void group_threads(void);
 void group_host(void);
 void group_big(void);
+void group_parts(void);
 void group_issue(void);
 void group_contest(void);
 void group_issue_full(void);

@@ -304,8 +304,8 @@ static piece record_of(const scan *s, int64_t begin, int64_t end) {
   rowscan_problem problem = problem_of(s, begin, end - begin, shape);
   problem.output.data = NULL;
   memset(made.record, 0x5a, made.bytes);
-  OK(rowscan_part_record(context, &problem, ROWSCAN_PART(.begin = begin, .length = s->length), made.record,
-                         made.bytes));
+  OK(rowscan_part_record(context, &problem, ROWSCAN_PART(.begin = begin, .length = s->length), made.record, made.bytes,
+                         NULL));
   return made;
 }
 
@@ -554,12 +554,13 @@ START_TEST(what_is_no_part_is_refused) {
     elements[i / LENGTH][i % LENGTH] = (float)i;
   float as_before[ROWS][LENGTH];
   memcpy(as_before, elements, sizeof elements);
-  ck_assert(!rowscan_part_record(context, &problem, ROWSCAN_PART(.length = LENGTH), record, bytes));
-  refuse(rowscan_part_record(context, &problem, ROWSCAN_PART(.length = LENGTH), own, bytes - 1), ROWSCAN_BAD_ARGUMENT,
-         "record: ");
+  ck_assert(!rowscan_part_record(context, &problem, ROWSCAN_PART(.length = LENGTH), record, bytes, NULL));
+  refuse(rowscan_part_record(context, &problem, ROWSCAN_PART(.length = LENGTH), own, bytes - 1, NULL),
+         ROWSCAN_BAD_ARGUMENT, "record: ");
   problem = plain(CUT, LENGTH, shape);
   ck_assert(!rowscan_record_bytes(&problem, CUT, LENGTH, &own_bytes) && own_bytes <= 2 * bytes);
-  ck_assert(!rowscan_part_record(context, &problem, ROWSCAN_PART(.begin = CUT, .length = LENGTH), own, own_bytes));
+  ck_assert(
+      !rowscan_part_record(context, &problem, ROWSCAN_PART(.begin = CUT, .length = LENGTH), own, own_bytes, NULL));
   BAD(ROWSCAN_PART(.begin = -1, .length = LENGTH), "part: field 'begin': -1 is negative");
   BAD(ROWSCAN_PART(.length = -1), "part: field 'length': -1 is not between 0 and 2^56");
   BAD(ROWSCAN_PART(.begin = CUT, .length = LENGTH - 1),
@@ -666,7 +667,7 @@ START_TEST(records_say_what_was_scanned) {
   problem.params[0] = 0.5;
   ck_assert(!rowscan_record_bytes(&problem, 0, CUT, &bytes));
   void *record = malloc(bytes);
-  ck_assert(!rowscan_part_record(context, &problem, ROWSCAN_PART(.length = LENGTH), record, bytes));
+  ck_assert(!rowscan_part_record(context, &problem, ROWSCAN_PART(.length = LENGTH), record, bytes, NULL));
   problem = plain(CUT, LENGTH, shape);
   problem.op = ROWSCAN_DECAYED_SUM;
   problem.params[0] = 0.9;
@@ -702,7 +703,7 @@ START_TEST(damaged_records_do_no_harm) {
   ck_assert(!rowscan_record_bytes(&problem, 0, CUT, &bytes) && !rowscan_record_bytes(&problem, 0, 64, &merged_bytes));
   char *record = malloc(bytes), *bad = malloc(bytes), *merged = malloc(merged_bytes);
   rowscan_record_info info = ROWSCAN_INFO(rowscan_record_info);
-  ck_assert(!rowscan_part_record(context, &problem, ROWSCAN_PART(.length = LENGTH), record, bytes));
+  ck_assert(!rowscan_part_record(context, &problem, ROWSCAN_PART(.length = LENGTH), record, bytes, NULL));
   ck_assert(!rowscan_record_info_get(record, bytes, &info));
   ck_assert(info.begin == 0 && info.end == CUT && info.length == LENGTH);
   for (int i = 0; i < 20000; i++) {

@@ -1,0 +1,81 @@
+// totals.cuh - totals of rows of 2^k elements, without results: what parts of longer rows tell one another
+// SPDX-License-Identifier: MIT
+//
+// Folds start from no value at all, so that a total is that of an aligned block, bit for bit.
+#pragma once
+#include "tile.cuh"
+
+// The total of so many blocks, a power of two, that a counter has.
+template <class C, class Index> RS_DEVICE auto whole_of(const C &counter, Index blocks) {
+  auto all = counter.digit[0];
+#pragma unroll
+  for (int d = 1; d < C::LEVELS; d++)
+    all = blocks >> d & 1 ? counter.digit[d] : all;
+  return all;
+}
+
+// A block a row, tile by tile: rows of whole tiles.
+template <class P, class S, int THREADS, bool VECTORED> RS_DEVICE void total_of_row(const Row<P> &row) {
+  using T = Tile<P, S, VECTORED, THREADS>;
+  using Acc = typename P::Acc;
+  using Index = typename T::Index;
+  RS_SHARED Acc between[2][S::WARPS];
+  Counter<typename P::Op, T::COUNT, Acc> counter;
+  const Index tiles = T::count(row.rows);
+  T tile;
+  tile.load(row, 0);
+#pragma unroll 1
+  for (Index t = 0; t < tiles; t++) {
+    T next; // on its way while this one is combined
+    if (!T::FETCHES && t + 1 < tiles)
+      next.load(row, (t + 1) * S::ELEMENTS);
+    counter.add(t, tile.up(between[t & 1]));
+    if (!T::FETCHES)
+      tile = next;
+    else if (t + 1 < tiles)
+      tile.load(row, (t + 1) * S::ELEMENTS);
+  }
+  if (thread_index() == 0)
+    row.keep(whole_of(counter, tiles));
+}
+
+// Whether vectors of its elements are neighbours in memory, on multiples of their size.
+template <int VECTOR, class T> RS_DEVICE bool has_vectors(const T *first, i64 step, bool reverse) {
+  const T *low = reverse ? first - (VECTOR - 1) : first;
+  return step == (reverse ? -1 : 1) && reinterpret_cast<u64>(low) % word_bytes(VECTOR * (int)sizeof(T)) == 0;
+}
+
+template <class P, class S, int THREADS> RS_DEVICE void total_rows(const Rows<P::rank> &rows) {
+  for (i64 number = block_index(); number < rows.count; number += block_count()) {
+    Row<P> row(rows, number);
+    bool vectors = has_vectors<S::VECTOR>(row.in, row.step[RS_IN], P::reverse) &&
+                   (P::mask == NO_MASK || has_vectors<S::VECTOR>(row.mask, row.step[RS_MASK], P::reverse));
+    if (alike(vectors))
+      total_of_row<P, S, THREADS, true>(row);
+    else
+      total_of_row<P, S, THREADS, false>(row);
+    block_barrier();
+  }
+}
+
+// A thread a row, BATCH elements at a time: rows that lie anyhow, or are short.
+template <class P, int THREADS, int BATCH> RS_DEVICE void total_each(const Rows<P::rank> &rows) {
+  using Acc = typename P::Acc;
+  using Op = typename P::Op;
+  const i64 length = Length<P>::of(rows);
+  for (i64 number = (i64)block_index() * THREADS + thread_index(); number < rows.count;
+       number += (i64)block_count() * THREADS) {
+    Row<P> row(rows, number);
+    const typename Row<P>::Params params = row.params();
+    Counter<Op, (Length<P>::most() + BATCH - 1) / BATCH, Acc> counter;
+#pragma unroll 1
+    for (i64 i = 0; i < length; i += BATCH) {
+      Acc x[BATCH];
+#pragma unroll
+      for (int j = 0; j < BATCH; j++)
+        x[j] = i + j < length ? row.value(row.load_one((typename Row<P>::Index)(i + j)), params) : Op::neutral();
+      counter.add((u32)(i / BATCH), total<Op, BATCH>(x));
+    }
+    row.keep(whole_of(counter, (u32)((length + BATCH - 1) / BATCH)));
+  }
+}

@@ -1,0 +1,40 @@
+/*
+ * tune_totals.c - kernels that work out totals of rows of 2^k elements, and no results
+ * SPDX-License-Identifier: MIT
+ */
+#include "candidates.h"
+#include "tune.h"
+
+enum { WARPS = 8, LANES = 32, WORD = 16 };
+
+/* A thread has words of 16 bytes, and as many of them as take 16 registers or so with their totals. */
+static rs_shape block_shape(const rowscan_spec *spec) {
+  int vector = rs_power(WORD / rs_bytes_of(spec->in_type), 1, 64 / rs_spec_register_bytes(spec));
+  rs_shape s = {.made_of = RS_TEMPLATE_TOTALS, .warps = WARPS, .lanes = LANES, .vector = vector, .min_blocks = 2};
+  s.threads = WARPS * LANES;
+  s.chunks = rs_power(32 / rs_larger(vector * (int)rs_larger(rs_spec_register_bytes(spec) / 4, 1), 1), 1, 4);
+  s.tiles = (1 << RS_TOTALS_OF_BLOCKS) / (int)rs_tile(&s);
+  return s;
+}
+
+static rs_shape thread_shape(void) {
+  enum { BATCH = 8 };
+  return (rs_shape){.made_of = RS_TEMPLATE_TOTALS_EACH,
+                    .warps = 1,
+                    .chunks = 1,
+                    .lanes = 1,
+                    .vector = BATCH,
+                    .threads = 256,
+                    .min_blocks = 1,
+                    .tiles = (1 << RS_TOTALS_OF_THREADS) / BATCH};
+}
+
+int rs_tune_totals_least(const rowscan_spec *spec) {
+  const rs_shape shape = block_shape(spec);
+  return 63 - __builtin_clzll((unsigned long long)rs_tile(&shape));
+}
+
+void rs_tune_totals(const rowscan_spec *spec, rs_shape kernels[]) {
+  kernels[RS_KERNEL_ANY] = thread_shape();
+  kernels[RS_KERNEL_ALIGNED] = block_shape(spec);
+}

@@ -1,0 +1,395 @@
+/*
+ * shard_gpu.c - the part of a row's elements that one call has, in memory of a GPU
+ * SPDX-License-Identifier: MIT
+ *
+ * Kernels read blocks for their totals, and scan them from the prefixes before them. What joins totals is the fold, on
+ * the host: so a call waits for the GPU once before the totals are known, and once when its memory is given back.
+ *
+ * A block is cut further into rows of 2^k elements, each of which a block of threads, or a thread, has for itself.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ints.h"
+#include "base/status.h"
+#include "context.h"
+#include "family/tune.h"
+#include "shard_part.h"
+#include "spec/types.h"
+
+/* Memory of the GPU, of one call. */
+typedef struct memory {
+  CUdeviceptr at;
+  size_t bytes;
+} memory;
+
+static rs_device *device_of(const rs_shard *part) {
+  return &part->context->gpu.device;
+}
+
+static rowscan_status take_memory(const rs_shard *part, memory *taken, int64_t bytes) {
+  *taken = (memory){.bytes = (size_t)rs_larger(bytes, 1)};
+  rowscan_status status = rs_device_memory_take(&device_of(part)->memory, taken->bytes, "parts of rows", &taken->at);
+  if (status)
+    taken->at = 0;
+  return status;
+}
+
+static rowscan_status finish(const rs_shard *part) {
+  const rs_cuda *cuda = device_of(part)->cuda;
+  CUresult result = cuda->cuStreamSynchronize(part->stream);
+  return result ? rs_cuda_failed(cuda, result, "cuStreamSynchronize") : ROWSCAN_OK;
+}
+
+/* When all work is done. */
+static void give_memory(const rs_shard *part, const memory *taken) {
+  if (taken->at && !finish(part))
+    rs_device_memory_give(&device_of(part)->memory, taken->at, taken->bytes);
+}
+
+static rowscan_status to_gpu(const rs_shard *part, const memory *to, const void *from) {
+  const rs_cuda *cuda = device_of(part)->cuda;
+  CUresult result = cuda->cuMemcpyHtoDAsync_v2(to->at, from, to->bytes, part->stream);
+  return result ? rs_cuda_failed(cuda, result, "cuMemcpyHtoDAsync_v2") : ROWSCAN_OK;
+}
+
+static rowscan_status to_host(const rs_shard *part, void *to, const memory *from) {
+  const rs_cuda *cuda = device_of(part)->cuda;
+  CUresult result = cuda->cuMemcpyDtoHAsync_v2(to, from->at, from->bytes, part->stream);
+  return result ? rs_cuda_failed(cuda, result, "cuMemcpyDtoHAsync_v2") : finish(part);
+}
+
+static rowscan_status run(const rs_shard *part, const rowscan_spec *spec, const rs_rows *rows) {
+  rowscan_context *context = part->context;
+  return rs_table_run(&context->programs, &context->gpu, spec, rows, NULL, 0, part->stream);
+}
+
+/* ---- what is served ---------------------------------------------------------------------------------------------- */
+
+static rowscan_status check_served(const rowscan_spec *spec) {
+  const rs_op *op = rs_op_of(spec->op);
+  if (op->kind == RS_INDEX || op->source)
+    return rs_fail(ROWSCAN_UNSUPPORTED, "field 'op': parts of rows of %s are not supported on GPUs",
+                   rowscan_op_name(spec->op));
+  if (rs_spec_segments(spec) || rs_spec_has_further(spec))
+    return rs_fail(ROWSCAN_UNSUPPORTED, "parts of rows with %s are not supported on GPUs",
+                   rs_spec_segments(spec) ? "segments" : "further arrays");
+  return ROWSCAN_OK;
+}
+
+static rowscan_status check_part(const rs_shard *part) {
+  const rs_cuda *cuda = device_of(part)->cuda;
+  int capturing;
+  unsigned long long id;
+  CUresult result = cuda->cuStreamGetCaptureInfo(part->stream, &capturing, &id);
+  if (result)
+    return rs_cuda_failed(cuda, result, "cuStreamGetCaptureInfo");
+  if (capturing != CU_STREAM_CAPTURE_STATUS_NONE)
+    return rs_fail(ROWSCAN_UNSUPPORTED, "stream: it is being captured, and calls about parts of rows wait for it");
+  return check_served(&part->spec);
+}
+
+/* ---- totals ------------------------------------------------------------------------------------------------------ */
+
+/* Totals that are no numbers stand as they are in memory, as they do on the host. */
+static unsigned states_flag(const rowscan_spec *spec) {
+  return rs_op_is_of_numbers(rs_op_of(spec->op)) ? 0 : ROWSCAN_PART_STATES;
+}
+
+/* One block of the part, and where the totals of its rows of 2^k elements go, among those of all blocks. */
+typedef struct piece {
+  int64_t at, first; /* element of the part; state */
+  int level, k;
+} piece;
+
+static bool are_neighbours(const rs_shard *part) {
+  bool all = true;
+  for (int a = 0; a < RS_ELEMENTS; a++)
+    all = all && (a == RS_OUT || !part->rows.array[a].data || part->rows.array[a].step == 1);
+  return all;
+}
+
+/* Few rows are cut further, so that there is work for all multiprocessors. */
+static int cut_of(const rs_shard *part, int level) {
+  enum { BLOCKS = 4, THREADS = 1024, LEAST = 5 }; /* of a multiprocessor */
+  bool blocks = are_neighbours(part);
+  int least = blocks ? rs_tune_totals_least(&part->spec) : LEAST;
+  int k = (int)rs_smaller(level, blocks && level >= least ? RS_TOTALS_OF_BLOCKS : RS_TOTALS_OF_THREADS);
+  int64_t wanted = (int64_t)(blocks ? BLOCKS : THREADS) * device_of(part)->multiprocessors;
+  while (k > least && rs_product(part->rows.count, INT64_C(1) << (level - k)) < wanted)
+    k--;
+  return k;
+}
+
+/* The blocks from the fold's end on. Returns how many states there are of each row. */
+static int64_t pieces_of(const rs_shard *part, const rs_fold *fold, piece *pieces, int *count) {
+  int64_t states = 0, end = fold->end + part->elements;
+  *count = 0;
+  for (int64_t at = fold->end; at < end;) {
+    int level = rs_fold_level(at, end), k = cut_of(part, level);
+    pieces[(*count)++] = (piece){at - fold->end, states, level, k};
+    states += INT64_C(1) << (level - k);
+    at += INT64_C(1) << level;
+  }
+  return states;
+}
+
+/* Makes rows of the 2^k elements that are next to one another in rows; the first ones in the order of the scan first.
+ */
+static void cut_rows(rs_rows *rows, int k, int64_t parts, bool reverse, int64_t state) {
+  int64_t count = rows->count;
+  for (int a = 0; a < RS_ARRAYS; a++) {
+    memmove(rows->array[a].stride + 1, rows->array[a].stride, (size_t)rows->rank * sizeof *rows->array[a].stride);
+    rows->array[a].stride[0] = a < RS_ELEMENTS ? rows->array[a].step << k : 0;
+  }
+  memmove(rows->shape + 1, rows->shape, (size_t)rows->rank * sizeof *rows->shape);
+  rows->rank++;
+  rows->shape[0] = parts;
+  rows->count *= parts;
+  rows->length = INT64_C(1) << k;
+  rows->array[RS_TOTALS].stride[0] = reverse ? -count : count;
+  if (reverse)
+    rows->array[RS_TOTALS].data = (char *)rows->array[RS_TOTALS].data + (parts - 1) * count * state;
+}
+
+static rowscan_status total_piece(const rs_shard *part, const rs_fold *fold, const piece *one, const memory *states) {
+  rowscan_spec spec;
+  rs_rows rows;
+  int64_t parts = INT64_C(1) << (one->level - one->k);
+  rs_shard_block(part, one->at, INT64_C(1) << one->level, &spec, &rows);
+  if (rows.rank == RS_MAX_ROW_RANK)
+    return rs_fail(ROWSCAN_UNSUPPORTED, "parts of rows of %d dimensions are not supported on GPUs", rows.rank);
+  rows.array[RS_OUT].data = NULL;
+  rows.array[RS_TOTALS].data = (char *)(uintptr_t)states->at + one->first * fold->rows * fold->bytes;
+  cut_rows(&rows, one->k, parts, spec.flags & ROWSCAN_REVERSE, fold->bytes);
+  spec.flags = (spec.flags & ~(unsigned)ROWSCAN_EXCLUSIVE) | ROWSCAN_PART_TOTALS | states_flag(&spec);
+  spec.length = RS_ANY_LENGTH;
+  spec.layout = ROWSCAN_LAYOUT_ROWS;
+  spec.row_rank = rows.rank;
+  return run(part, &spec, &rows);
+}
+
+/* Joins neighbours, and then those of twice the size, until one of each row is left, which the fold takes. */
+static rowscan_status push_piece(rs_fold *fold, const piece *one, char *states) {
+  int64_t each = fold->rows * fold->bytes, parts = INT64_C(1) << (one->level - one->k);
+  char *first = states + one->first * each, *total = malloc((size_t)rs_larger(each, 1));
+  if (!total)
+    return rs_fold_no_memory(each);
+  for (int64_t step = 1; step < parts; step *= 2)
+    for (int64_t p = 0; p < parts; p += 2 * step)
+      rs_state_join(fold->op, first + p * each, first + p * each, first + (p + step) * each, fold->rows);
+  memcpy(total, first, (size_t)each);
+  return rs_fold_push(fold, one->level, total);
+}
+
+static rowscan_status read_totals(const rs_shard *part, const rs_fold *fold, const piece *pieces, int count,
+                                  const memory *on_gpu, char *states) {
+  rowscan_status status = ROWSCAN_OK;
+  for (int i = 0; i < count && !status; i++)
+    status = total_piece(part, fold, &pieces[i], on_gpu);
+  return status ? status : to_host(part, states, on_gpu);
+}
+
+static rowscan_status total_part(const rs_shard *part, rs_fold *fold) {
+  piece pieces[RS_FOLD_BLOCKS];
+  memory on_gpu = {0};
+  int count;
+  int64_t bytes = rs_product(pieces_of(part, fold, pieces, &count), rs_product(fold->rows, fold->bytes));
+  if (!count)
+    return ROWSCAN_OK;
+  char *states = malloc((size_t)rs_larger(bytes, 1));
+  rowscan_status status = states ? take_memory(part, &on_gpu, bytes) : rs_fold_no_memory(bytes);
+  if (!status && fold->rows)
+    status = read_totals(part, fold, pieces, count, &on_gpu, states);
+  for (int i = 0; i < count && !status; i++)
+    status = push_piece(fold, &pieces[i], states);
+  give_memory(part, &on_gpu);
+  free(states);
+  return status;
+}
+
+/* ---- scans ------------------------------------------------------------------------------------------------------- */
+
+/* What the blocks of a part start from, and show last: of each block and row. */
+typedef struct starts {
+  char *state, *shown;
+  memory states, numbers;
+  int64_t state_bytes, shown_bytes; /* of a block */
+  bool none;                        /* the first block has none */
+} starts;
+
+/* The prefix after a block is another grouping than that before it combined with its total. */
+static bool regroups(const rs_fold_block *block) {
+  return block->begin >> block->level & 1;
+}
+
+/* Appends the part's blocks to all before it, one by one, and keeps what each of them needs. */
+static rowscan_status fill_starts(const rs_shard *part, rs_fold *before, const rs_fold *own, starts *all) {
+  rowscan_status status = ROWSCAN_OK;
+  all->none = !before->blocks && !before->starts;
+  for (int i = 0; i < own->blocks && !status; i++) {
+    const char *prefix = rs_fold_prefix(before);
+    if (prefix)
+      memcpy(all->state + i * all->state_bytes, prefix, (size_t)all->state_bytes);
+    status = rs_shard_append(before, own, i);
+    if (!status && regroups(&own->block[i]))
+      rs_shard_show(part, before, all->shown + i * all->shown_bytes);
+  }
+  return status;
+}
+
+static rowscan_status open_starts(const rs_shard *part, const rs_fold *own, starts *all) {
+  int64_t number = rs_shard_number_bytes(part);
+  all->state_bytes = rs_product(own->rows, own->bytes);
+  all->shown_bytes = rs_product(own->rows, number);
+  int64_t states = rs_product(all->state_bytes, own->blocks), shown = rs_product(all->shown_bytes, own->blocks);
+  all->state = calloc(1, (size_t)rs_larger(states, 1));
+  all->shown = calloc(1, (size_t)rs_larger(shown, 1));
+  if (!all->state || !all->shown)
+    return rs_fold_no_memory(states);
+  rowscan_status status = take_memory(part, &all->states, states);
+  return status ? status : take_memory(part, &all->numbers, shown);
+}
+
+static rowscan_status scan_on_gpu(const rs_shard *part, const rs_fold *own, int i, const starts *all) {
+  const rs_fold_block *block = &own->block[i];
+  int64_t at = block->begin - own->begin, elements = INT64_C(1) << block->level;
+  rowscan_spec spec;
+  rs_rows rows;
+  rs_shard_block(part, at, elements, &spec, &rows);
+  rows.array[RS_INIT] = rows.array[RS_TOTALS];
+  rows.array[RS_INIT].data = i || !all->none ? (char *)(uintptr_t)all->states.at + i * all->state_bytes : NULL;
+  rows.array[RS_TOTALS].data = NULL;
+  spec.flags |= states_flag(&spec);
+  rowscan_status status = run(part, &spec, &rows);
+  if (status || spec.flags & ROWSCAN_EXCLUSIVE || !regroups(block))
+    return status;
+  rs_shard_prefix_rows(part, at + elements, false, (char *)(uintptr_t)all->numbers.at + i * all->shown_bytes, &spec,
+                       &rows);
+  return run(part, &spec, &rows);
+}
+
+/* The prefixes before the part, which INCLUDE_INITIAL asks for. */
+static rowscan_status write_before(const rs_shard *part, const rs_fold *before) {
+  rowscan_spec spec;
+  rs_rows rows;
+  memory numbers = {0};
+  bool none = !before->blocks && !before->starts;
+  int64_t bytes = rs_product(before->rows, rs_shard_number_bytes(part));
+  if (!part->rows.initial || !before->rows)
+    return ROWSCAN_OK;
+  char *shown = malloc((size_t)rs_larger(bytes, 1));
+  rowscan_status status = shown ? take_memory(part, &numbers, bytes) : rs_fold_no_memory(bytes);
+  if (!status) {
+    rs_shard_show(part, before, shown);
+    status = to_gpu(part, &numbers, shown);
+  }
+  if (!status) {
+    rs_shard_prefix_rows(part, 0, none, (void *)(uintptr_t)numbers.at, &spec, &rows);
+    status = run(part, &spec, &rows);
+  }
+  give_memory(part, &numbers);
+  free(shown);
+  return status;
+}
+
+static rowscan_status scan_part(const rs_shard *part, rs_fold *before, const rs_fold *own) {
+  starts all = {.state = NULL};
+  rowscan_status status = write_before(part, before);
+  if (status || !own->blocks)
+    return status;
+  status = open_starts(part, own, &all);
+  if (!status)
+    status = fill_starts(part, before, own, &all);
+  if (!status)
+    status = to_gpu(part, &all.states, all.state);
+  if (!status)
+    status = to_gpu(part, &all.numbers, all.shown);
+  for (int i = 0; i < own->blocks && own->rows && !status; i++)
+    status = scan_on_gpu(part, own, i, &all);
+  give_memory(part, &all.states);
+  give_memory(part, &all.numbers);
+  free(all.state);
+  free(all.shown);
+  return status;
+}
+
+/* ---- numbers of rows, in C order --------------------------------------------------------------------------------- */
+
+/* Copies one number of each row, of the accumulator's type as it is kept, by a scan of one element. */
+static rowscan_status copy_numbers(const rs_shard *part, rowscan_input from, rowscan_output to) {
+  const rowscan_problem *problem = part->problem;
+  int64_t shape[RS_MAX_ROW_RANK + 1];
+  bool of_numbers = rs_op_is_of_numbers(rs_op_of(problem->op));
+  memcpy(shape, problem->shape, (size_t)problem->rank * sizeof *shape);
+  shape[problem->dim < 0 ? problem->dim + problem->rank : problem->dim] = 1;
+  from.type = to.type = rs_kept_type(part->spec.acc_type);
+  rowscan_problem one = {.size = sizeof one,
+                         .op = of_numbers ? problem->op : ROWSCAN_SUM,
+                         .rank = problem->rank,
+                         .dim = problem->dim,
+                         .shape = shape,
+                         .input = from,
+                         .output = to,
+                         .acc_type = from.type};
+  return rowscan_scan(part->context, &one, part->stream);
+}
+
+static rowscan_status fetch_inits(const rs_shard *part, void *inits) {
+  memory dense = {0};
+  int64_t bytes = rs_product(part->rows.count, rs_shard_number_bytes(part));
+  if (!part->rows.count)
+    return ROWSCAN_OK;
+  rowscan_status status = take_memory(part, &dense, bytes);
+  if (!status)
+    status = copy_numbers(part, part->problem->init, (rowscan_output){.data = (void *)(uintptr_t)dense.at});
+  if (!status)
+    status = to_host(part, inits, &dense);
+  give_memory(part, &dense);
+  return status;
+}
+
+static rowscan_status send_totals(const rs_shard *part, const void *numbers) {
+  memory dense = {0};
+  int64_t bytes = rs_product(part->rows.count, rs_shard_number_bytes(part));
+  if (!part->rows.count)
+    return ROWSCAN_OK;
+  rowscan_status status = take_memory(part, &dense, bytes);
+  if (!status)
+    status = to_gpu(part, &dense, numbers);
+  if (!status)
+    status = copy_numbers(part, (rowscan_input){.data = (const void *)(uintptr_t)dense.at}, part->problem->totals);
+  give_memory(part, &dense);
+  return status;
+}
+
+/* ---- with the device's context current --------------------------------------------------------------------------- */
+
+#define CURRENT(part, call)                                                                                            \
+  bool pushed;                                                                                                         \
+  rowscan_status status = rs_device_enter(device_of(part), &pushed);                                                   \
+  if (status)                                                                                                          \
+    return status;                                                                                                     \
+  status = call;                                                                                                       \
+  rs_device_leave(device_of(part), pushed);                                                                            \
+  return status
+
+rowscan_status rs_shard_gpu_check(const rs_shard *part) {
+  CURRENT(part, check_part(part));
+}
+
+rowscan_status rs_shard_gpu_total(const rs_shard *part, rs_fold *fold) {
+  CURRENT(part, total_part(part, fold));
+}
+
+rowscan_status rs_shard_gpu_scan(const rs_shard *part, rs_fold *before, const rs_fold *own) {
+  CURRENT(part, scan_part(part, before, own));
+}
+
+rowscan_status rs_shard_gpu_inits(const rs_shard *part, void *inits) {
+  CURRENT(part, fetch_inits(part, inits));
+}
+
+rowscan_status rs_shard_gpu_totals(const rs_shard *part, const void *numbers) {
+  CURRENT(part, send_totals(part, numbers));
+}

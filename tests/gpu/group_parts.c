@@ -1,0 +1,246 @@
+/*
+ * group_parts.c - rows that are cut at any places: records and scans of their parts, as of one call on the host
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data.h"
+#include "device.h"
+#include "suite.h"
+
+enum { RANK = 3, MOST_PARTS = 5, QUICK_CASES = 60, CASES = 400, ARRAYS = 5 };
+
+typedef struct form {
+  rowscan_op op;
+  rowscan_type in, out, acc;
+  rowscan_mask_mode mask;
+} form;
+
+static const form forms[] = {
+    {ROWSCAN_SUM, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_NONE},
+    {ROWSCAN_SUM, ROWSCAN_BF16, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_SELECT},
+    {ROWSCAN_SUM, ROWSCAN_U8, ROWSCAN_I64, ROWSCAN_I64, ROWSCAN_MASK_NONE},
+    {ROWSCAN_SUM, ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_MASK_MULTIPLY},
+    {ROWSCAN_SUM, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_FIXED(20), ROWSCAN_MASK_NONE},
+    {ROWSCAN_PROD, ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_MASK_SELECT},
+    {ROWSCAN_MAX, ROWSCAN_F16, ROWSCAN_F16, ROWSCAN_F32, ROWSCAN_MASK_NONE},
+    {ROWSCAN_MIN, ROWSCAN_I16, ROWSCAN_I32, ROWSCAN_I32, ROWSCAN_MASK_SELECT},
+    {ROWSCAN_XOR, ROWSCAN_U32, ROWSCAN_U32, ROWSCAN_U32, ROWSCAN_MASK_NONE},
+    {ROWSCAN_LINEAR_RECURRENCE, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_COEFFICIENT},
+    {ROWSCAN_LINEAR_RECURRENCE, ROWSCAN_I32, ROWSCAN_I64, ROWSCAN_I64, ROWSCAN_MASK_COEFFICIENT},
+    {ROWSCAN_LINEAR_RECURRENCE, ROWSCAN_BF16, ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_MASK_COEFFICIENT},
+    {ROWSCAN_LOGSUMEXP, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_NONE},
+    {ROWSCAN_LOGSUMEXP, ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_MASK_SELECT},
+    {ROWSCAN_EXTENDED_PROD, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_NONE},
+};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+enum { IN, MASK, INIT, OUT, TOTALS };
+
+/* A problem, its arrays on host and device, and where its rows are cut, in the order of the scan. */
+typedef struct cutting {
+  rowscan_problem problem;
+  int64_t shape[RANK], out_shape[RANK], row_shape[RANK];
+  int64_t strides[ARRAYS][RANK], count[ARRAYS];
+  rowscan_type type[ARRAYS];
+  char *host[ARRAYS], *device[ARRAYS];
+  int parts;
+  int64_t cut[MOST_PARTS + 1];
+  char name[200];
+} cutting;
+
+static size_t bytes_of(const cutting *c, int a) {
+  return (size_t)c->count[a] * rowscan_type_bytes(c->type[a]);
+}
+
+static void *take(size_t bytes) {
+  void *memory = calloc(1, bytes + 1);
+  if (!memory)
+    abort();
+  return memory;
+}
+
+static void dense(cutting *c, int a, const int64_t *shape) {
+  c->count[a] = 1;
+  for (int d = RANK - 1; d >= 0; d--) {
+    c->strides[a][d] = c->count[a];
+    c->count[a] *= shape[d];
+  }
+}
+
+static void draw_shape(cutting *c, random_source *random) {
+  rowscan_problem *p = &c->problem;
+  int64_t most = suite.quick ? random_one_in(random, 4) ? 20000 : 2000 : 1 << (4 + random_below(random, 18));
+  int64_t length = random_below(random, most);
+  p->rank = RANK;
+  p->dim = (int)random_below(random, RANK);
+  for (int d = 0; d < RANK; d++)
+    c->shape[d] = d == p->dim ? length : 1 + random_below(random, length > 5000 ? 3 : 9);
+  memcpy(c->out_shape, c->shape, sizeof c->shape);
+  memcpy(c->row_shape, c->shape, sizeof c->shape);
+  c->row_shape[p->dim] = 1;
+  c->out_shape[p->dim] += (p->flags & ROWSCAN_INCLUDE_INITIAL) != 0;
+  c->parts = 1 + (int)random_below(random, MOST_PARTS);
+  for (int i = 0; i <= c->parts; i++)
+    c->cut[i] = i == 0 ? 0 : i == c->parts ? length : random_below(random, length + 1);
+  if (random_one_in(random, 3)) /* in tiles */
+    for (int i = 1; i < c->parts; i++)
+      c->cut[i] = c->cut[i] / 256 * 256;
+  for (int i = 1; i < c->parts; i++)
+    for (int j = i; j > 1 && c->cut[j] < c->cut[j - 1]; j--) {
+      int64_t later = c->cut[j - 1];
+      c->cut[j - 1] = c->cut[j];
+      c->cut[j] = later;
+    }
+}
+
+static void draw_form(cutting *c, const form *f, random_source *random) {
+  static const unsigned flags[] = {0,
+                                   ROWSCAN_REVERSE,
+                                   ROWSCAN_EXCLUSIVE,
+                                   ROWSCAN_REVERSE | ROWSCAN_EXCLUSIVE,
+                                   ROWSCAN_INCLUDE_INITIAL,
+                                   ROWSCAN_INCLUDE_INITIAL | ROWSCAN_REVERSE};
+  rowscan_type kept = f->acc >= ROWSCAN_FIXED(0) ? ROWSCAN_I64 : f->acc;
+  const rowscan_type types[ARRAYS] = {f->in, f->mask == ROWSCAN_MASK_SELECT ? ROWSCAN_BOOL : f->in, kept, f->out, kept};
+  memcpy(c->type, types, sizeof types);
+  c->problem = (rowscan_problem){.size = sizeof c->problem,
+                                 .op = f->op,
+                                 .acc_type = f->acc,
+                                 .mask_mode = f->mask,
+                                 .flags = flags[random_below(random, 6)]};
+  draw_shape(c, random);
+  dense(c, IN, c->shape);
+  dense(c, MASK, c->shape);
+  dense(c, OUT, c->out_shape);
+  dense(c, INIT, c->row_shape);
+  dense(c, TOTALS, c->row_shape);
+}
+
+static void open_cutting(cutting *c, const form *f, random_source *random) {
+  draw_form(c, f, random);
+  data_kind kind = (data_kind)random_below(random, DATA_RAW);
+  int64_t length = c->shape[c->problem.dim];
+  for (int a = 0; a < ARRAYS; a++) {
+    c->host[a] = take(bytes_of(c, a));
+    if (a == MASK && f->mask == ROWSCAN_MASK_SELECT)
+      data_mask(c->host[a], c->type[a], c->count[a], random);
+    else if (a <= INIT)
+      data_elements(c->host[a], c->type[a], f->op, kind, c->count[a], length, random);
+    c->device[a] = device_alloc(bytes_of(c, a) + 1);
+    device_upload(c->device[a], c->host[a], bytes_of(c, a), NULL);
+  }
+  if (random_one_in(random, 2)) {
+    free(c->host[INIT]);
+    c->host[INIT] = NULL;
+  }
+  snprintf(c->name, sizeof c->name, "op %d, in %d, out %d, mask %d, flags %u, %lld x %lld x %lld along %d, %d parts",
+           f->op, f->in, f->out, f->mask, c->problem.flags, (long long)c->shape[0], (long long)c->shape[1],
+           (long long)c->shape[2], c->problem.dim, c->parts);
+}
+
+static void close_cutting(cutting *c) {
+  for (int a = 0; a < ARRAYS; a++) {
+    free(c->host[a]);
+    device_free(c->device[a]);
+  }
+}
+
+/* Elements `begin` to `end` in the order of the scan; 0 to all is the whole problem. */
+static rowscan_problem part_of(const cutting *c, bool gpu, int64_t begin, int64_t end, int64_t *shape) {
+  rowscan_problem p = c->problem;
+  int64_t length = c->shape[p.dim], index = p.flags & ROWSCAN_REVERSE ? length - end : begin;
+  char *const *at = gpu ? c->device : c->host;
+  memcpy(shape, c->shape, sizeof c->shape);
+  shape[p.dim] = end - begin;
+  p.shape = shape;
+  int64_t step[ARRAYS];
+  for (int a = 0; a < ARRAYS; a++)
+    step[a] = c->strides[a][p.dim] * (int64_t)rowscan_type_bytes(c->type[a]);
+  p.input = (rowscan_input){.data = at[IN] + index * step[IN], .type = c->type[IN], .strides = c->strides[IN]};
+  p.output = (rowscan_output){.data = at[OUT] + index * step[OUT], .type = c->type[OUT], .strides = c->strides[OUT]};
+  if (p.mask_mode)
+    p.mask = (rowscan_input){.data = at[MASK] + index * step[MASK], .type = c->type[MASK], .strides = c->strides[MASK]};
+  if (c->host[INIT])
+    p.init = (rowscan_input){.data = at[INIT], .type = c->type[INIT], .strides = c->strides[INIT]};
+  if (end == length)
+    p.totals = (rowscan_output){.data = at[TOTALS], .type = c->type[TOTALS], .strides = c->strides[TOTALS]};
+  return p;
+}
+
+typedef struct record {
+  char *bytes;
+  size_t size;
+} record;
+
+static record record_of(const cutting *c, rowscan_context *context, bool gpu, int64_t begin, int64_t end) {
+  int64_t shape[RANK], length = c->shape[c->problem.dim];
+  rowscan_problem p = part_of(c, gpu, begin, end, shape);
+  record r = {NULL, 0};
+  suite_ok(rowscan_record_bytes(&p, begin, end, &r.size), c->name);
+  r.bytes = take(r.size);
+  suite_ok(rowscan_part_record(context, &p, ROWSCAN_PART(.begin = begin, .length = length), r.bytes, r.size, NULL),
+           c->name);
+  return r;
+}
+
+/* NaNs are one: which of two survives depends on the processor. */
+static void compare(const cutting *c, const char *what, const char *is, const char *should, size_t bytes,
+                    rowscan_type type) {
+  size_t size = type ? rowscan_type_bytes(type) : 1, at = 0;
+  while (at < bytes && (!memcmp(is + at, should + at, size) ||
+                        (type && data_is_nan(type, is + at) && data_is_nan(type, should + at))))
+    at += size;
+  if (at >= bytes)
+    suite_pass();
+  else
+    suite_fail("%s: %s: byte %zu of %zu differs", c->name, what, at, bytes);
+}
+
+/* A part's record has the bytes of the host's, and the part is scanned from the host's record of all before it. */
+static void check_part(const cutting *c, rowscan_context *gpu, int i) {
+  int64_t shape[RANK], begin = c->cut[i], end = c->cut[i + 1], length = c->shape[c->problem.dim];
+  record own = record_of(c, gpu, true, begin, end), host = record_of(c, suite.host, false, begin, end),
+         before = record_of(c, suite.host, false, 0, begin);
+  compare(c, "a record", own.bytes, host.bytes, own.size, ROWSCAN_TYPE_DEFAULT);
+  rowscan_problem p = part_of(c, true, begin, end, shape);
+  const rowscan_part *part =
+      ROWSCAN_PART(.begin = begin, .length = length, .before = begin ? before.bytes : NULL, .before_bytes = before.size,
+                   .own = i % 2 ? own.bytes : NULL, .own_bytes = own.size);
+  suite_ok(rowscan_part_scan(gpu, &p, part, NULL), c->name);
+  free(own.bytes);
+  free(host.bytes);
+  free(before.bytes);
+}
+
+static void check_cutting(const cutting *c, rowscan_context *gpu) {
+  int64_t shape[RANK];
+  rowscan_problem whole = part_of(c, false, 0, c->shape[c->problem.dim], shape);
+  suite_ok(rowscan_scan(suite.host, &whole, NULL), c->name);
+  for (int i = 0; i < c->parts; i++)
+    check_part(c, gpu, i);
+  for (int a = OUT; a < ARRAYS; a++) {
+    char *now = take(bytes_of(c, a));
+    device_download(now, c->device[a], bytes_of(c, a), NULL);
+    device_wait(NULL);
+    compare(c, a == OUT ? "results" : "totals", now, c->host[a], bytes_of(c, a), c->type[a]);
+    free(now);
+  }
+}
+
+void group_parts(void) {
+  rowscan_context *gpu;
+  rowscan_compile compile = suite.quick ? ROWSCAN_COMPILE_NEVER : ROWSCAN_COMPILE_BACKGROUND;
+  if (!suite_ok(rowscan_open(&gpu, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA, .compile = compile)), "a context"))
+    return;
+  for (int i = 0; i < (suite.quick ? QUICK_CASES : CASES); i++) {
+    random_source random = random_for(suite.seed, 40, (uint64_t)i);
+    cutting c = {.parts = 0};
+    open_cutting(&c, &forms[i % FORMS], &random);
+    check_cutting(&c, gpu);
+    close_cutting(&c);
+  }
+  rowscan_close(gpu);
+}
