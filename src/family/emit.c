@@ -49,18 +49,22 @@ static const char *told_of(const rowscan_spec *spec) {
 
 static void emit_segments(const rowscan_spec *spec, const rs_shape *shape, const char *op, rs_text *source) {
   bool shows = spec->flags & ROWSCAN_EXCLUSIVE || spec->length == RS_ANY_LENGTH;
+  const bool states = spec->flags & ROWSCAN_PART_STATES;
   if (asks_neighbours(spec, shape))
     rs_text_add(source, "  using Op = ByFlags<%s, false, %s>;\n  static constexpr Told told = %s;\n", op, word(shows),
                 told_of(spec));
   else if (spec->mask_mode == ROWSCAN_MASK_KEYS)
     rs_text_add(source, "  using Op = ByKeys<%s, %s>;\n", op, rs_spec_mask_bytes(spec) == 8 ? "u64" : "u32");
+  else if (states && rs_spec_has_segments(spec))
+    rs_text_add(source, "  using Op = StatedSegments<ByFlags<%s, false, %s>, %s, %s>;\n", op, word(shows), op,
+                rs_op_is_of_numbers(rs_op_of(spec->op)) ? element_type(rs_kept_type(spec->acc_type)) : "void");
   else if (rs_spec_has_segments(spec))
     rs_text_add(source, "  using Op = ByFlags<%s, %s, %s>;\n", op, word(rs_spec_marks_last(spec)), word(shows));
   else if (spec->segment_mode && rs_op_resets(rs_op_of(spec->op)))
     rs_text_add(source, "  using Op = Resetting<%s>;\n", op);
   else if (spec->segment_mode)
     rs_text_add(source, "  using Op = ByFlags<%s, false, false>;\n", op);
-  else if (spec->flags & ROWSCAN_PART_STATES)
+  else if (states)
     rs_text_add(source, "  using Op = Stated<%s>;\n", op);
   else
     rs_text_add(source, "  using Op = %s;\n", op);
@@ -148,7 +152,7 @@ static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_tex
   rs_text_add(source, "  using In = %s;\n", element_type(spec->in_type));
   rs_text_add(source, "  using Out = %s;\n", element_type(spec->out_type));
   rs_text_add(source, "  using Mask = %s;\n", element_type(spec->mask_mode ? spec->mask_type : spec->in_type));
-  rs_text_add(source, "  using Kept = %s;\n", states ? "Acc" : element_type(rs_kept_type(spec->acc_type)));
+  rs_text_add(source, "  using Kept = %s;\n", states ? "Op::KeptNumber" : element_type(rs_kept_type(spec->acc_type)));
   rs_text_add(source, "  static constexpr MaskMode mask = %s;\n", masks[spec->mask_mode]);
   rs_text_add(source, "  static constexpr bool reverse = %s", word(spec->flags & ROWSCAN_REVERSE));
   if (spec->length == RS_ANY_LENGTH)

@@ -132,11 +132,21 @@ static void clear_gaps(const rs_run *op, char *state) {
   memset(state + bytes + flag, 0, (size_t)(op->state - bytes - flag));
 }
 
+/* In segments the last field says whether a block joins what comes before, by any number but 0. */
+static void unify_joins(const rs_run *op, char *state) {
+  static const char never[8];
+  char *joins = state + op->totals->bytes - op->size;
+  if (op->totals->without && memcmp(joins, never, (size_t)op->size) != 0)
+    memcpy(joins, op->neutral + op->totals->bytes - op->size, (size_t)op->size);
+}
+
 void rs_state_tidy(const rs_run *op, void *states, int64_t count) {
   int64_t bytes = rs_state_bytes(op);
   for (int64_t i = 0; i < count * bytes; i += bytes) {
-    if (op->totals)
+    if (op->totals) {
       clear_gaps(op, (char *)states + i);
+      unify_joins(op, (char *)states + i);
+    }
     unify_numbers(op, (char *)states + i);
   }
 }

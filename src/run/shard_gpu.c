@@ -15,6 +15,7 @@
 #include "context.h"
 #include "family/tune.h"
 #include "shard_part.h"
+#include "shard_states.h"
 #include "spec/types.h"
 
 /* Memory of the GPU, of one call. */
@@ -66,17 +67,6 @@ static rowscan_status run(const rs_shard *part, const rowscan_spec *spec, const 
 
 /* ---- what is served ---------------------------------------------------------------------------------------------- */
 
-static rowscan_status check_served(const rowscan_spec *spec) {
-  const rs_op *op = rs_op_of(spec->op);
-  if (op->kind == RS_INDEX || op->source)
-    return rs_fail(ROWSCAN_UNSUPPORTED, "field 'op': parts of rows of %s are not supported on GPUs",
-                   rowscan_op_name(spec->op));
-  if (rs_spec_segments(spec) || rs_spec_has_further(spec))
-    return rs_fail(ROWSCAN_UNSUPPORTED, "parts of rows with %s are not supported on GPUs",
-                   rs_spec_segments(spec) ? "segments" : "further arrays");
-  return ROWSCAN_OK;
-}
-
 static rowscan_status check_part(const rs_shard *part) {
   const rs_cuda *cuda = device_of(part)->cuda;
   int capturing;
@@ -86,15 +76,10 @@ static rowscan_status check_part(const rs_shard *part) {
     return rs_cuda_failed(cuda, result, "cuStreamGetCaptureInfo");
   if (capturing != CU_STREAM_CAPTURE_STATUS_NONE)
     return rs_fail(ROWSCAN_UNSUPPORTED, "stream: it is being captured, and calls about parts of rows wait for it");
-  return check_served(&part->spec);
+  return rs_kernel_states_check(&part->spec);
 }
 
 /* ---- totals ------------------------------------------------------------------------------------------------------ */
-
-/* Totals that are no numbers stand as they are in memory, as they do on the host. */
-static unsigned states_flag(const rowscan_spec *spec) {
-  return rs_op_is_of_numbers(rs_op_of(spec->op)) ? 0 : ROWSCAN_PART_STATES;
-}
 
 /* One block of the part, and where the totals of its rows of 2^k elements go, among those of all blocks. */
 typedef struct piece {
@@ -160,9 +145,10 @@ static rowscan_status total_piece(const rs_shard *part, const rs_fold *fold, con
   if (rows.rank == RS_MAX_ROW_RANK)
     return rs_fail(ROWSCAN_UNSUPPORTED, "parts of rows of %d dimensions are not supported on GPUs", rows.rank);
   rows.array[RS_OUT].data = NULL;
-  rows.array[RS_TOTALS].data = (char *)(uintptr_t)states->at + one->first * fold->rows * fold->bytes;
-  cut_rows(&rows, one->k, parts, spec.flags & ROWSCAN_REVERSE, fold->bytes);
-  spec.flags = (spec.flags & ~(unsigned)ROWSCAN_EXCLUSIVE) | ROWSCAN_PART_TOTALS | states_flag(&spec);
+  rows.array[RS_TOTALS].data =
+      (char *)(uintptr_t)states->at + one->first * fold->rows * rs_kernel_state_bytes(&part->spec);
+  cut_rows(&rows, one->k, parts, spec.flags & ROWSCAN_REVERSE, rs_kernel_state_bytes(&part->spec));
+  spec.flags = (spec.flags & ~(unsigned)ROWSCAN_EXCLUSIVE) | ROWSCAN_PART_TOTALS | rs_kernel_states_flag(&spec);
   spec.length = RS_ANY_LENGTH;
   spec.layout = ROWSCAN_LAYOUT_ROWS;
   spec.row_rank = rows.rank;
@@ -182,29 +168,34 @@ static rowscan_status push_piece(rs_fold *fold, const piece *one, char *states) 
   return rs_fold_push(fold, one->level, total);
 }
 
+/* Launches kernels, waits for them, and has their states in `kept`. */
 static rowscan_status read_totals(const rs_shard *part, const rs_fold *fold, const piece *pieces, int count,
-                                  const memory *on_gpu, char *states) {
+                                  const memory *on_gpu, char *kept) {
   rowscan_status status = ROWSCAN_OK;
   for (int i = 0; i < count && !status; i++)
     status = total_piece(part, fold, &pieces[i], on_gpu);
-  return status ? status : to_host(part, states, on_gpu);
+  return status ? status : to_host(part, kept, on_gpu);
 }
 
 static rowscan_status total_part(const rs_shard *part, rs_fold *fold) {
   piece pieces[RS_FOLD_BLOCKS];
   memory on_gpu = {0};
   int count;
-  int64_t bytes = rs_product(pieces_of(part, fold, pieces, &count), rs_product(fold->rows, fold->bytes));
+  int64_t all = rs_product(pieces_of(part, fold, pieces, &count), fold->rows);
+  int64_t bytes = rs_product(all, fold->bytes), kept_bytes = rs_product(all, rs_kernel_state_bytes(&part->spec));
   if (!count)
     return ROWSCAN_OK;
-  char *states = malloc((size_t)rs_larger(bytes, 1));
-  rowscan_status status = states ? take_memory(part, &on_gpu, bytes) : rs_fold_no_memory(bytes);
+  char *states = malloc((size_t)rs_larger(bytes, 1)), *kept = malloc((size_t)rs_larger(kept_bytes, 1));
+  rowscan_status status = states && kept ? take_memory(part, &on_gpu, kept_bytes) : rs_fold_no_memory(bytes);
   if (!status && fold->rows)
-    status = read_totals(part, fold, pieces, count, &on_gpu, states);
+    status = read_totals(part, fold, pieces, count, &on_gpu, kept);
+  if (!status)
+    rs_kernel_states_read(fold->op, &part->spec, states, kept, all);
   for (int i = 0; i < count && !status; i++)
     status = push_piece(fold, &pieces[i], states);
   give_memory(part, &on_gpu);
   free(states);
+  free(kept);
   return status;
 }
 
@@ -215,7 +206,7 @@ typedef struct starts {
   char *state, *shown;
   memory states, numbers;
   int64_t state_bytes, shown_bytes; /* of a block */
-  bool none;                        /* the first block has none */
+  bool none;                        /* the first block has none: folds of indices always have one */
 } starts;
 
 /* The prefix after a block is another grouping than that before it combined with its total. */
@@ -226,11 +217,11 @@ static bool regroups(const rs_fold_block *block) {
 /* Appends the part's blocks to all before it, one by one, and keeps what each of them needs. */
 static rowscan_status fill_starts(const rs_shard *part, rs_fold *before, const rs_fold *own, starts *all) {
   rowscan_status status = ROWSCAN_OK;
-  all->none = !before->blocks && !before->starts;
+  all->none = !before->blocks && !before->starts && rs_op_of(part->spec.op)->kind != RS_INDEX;
   for (int i = 0; i < own->blocks && !status; i++) {
     const char *prefix = rs_fold_prefix(before);
     if (prefix)
-      memcpy(all->state + i * all->state_bytes, prefix, (size_t)all->state_bytes);
+      rs_kernel_states_write(before->op, &part->spec, all->state + i * all->state_bytes, prefix, before->rows);
     status = rs_shard_append(before, own, i);
     if (!status && regroups(&own->block[i]))
       rs_shard_show(part, before, all->shown + i * all->shown_bytes);
@@ -240,7 +231,7 @@ static rowscan_status fill_starts(const rs_shard *part, rs_fold *before, const r
 
 static rowscan_status open_starts(const rs_shard *part, const rs_fold *own, starts *all) {
   int64_t number = rs_shard_number_bytes(part);
-  all->state_bytes = rs_product(own->rows, own->bytes);
+  all->state_bytes = rs_product(own->rows, rs_kernel_state_bytes(&part->spec));
   all->shown_bytes = rs_product(own->rows, number);
   int64_t states = rs_product(all->state_bytes, own->blocks), shown = rs_product(all->shown_bytes, own->blocks);
   all->state = calloc(1, (size_t)rs_larger(states, 1));
@@ -260,7 +251,7 @@ static rowscan_status scan_on_gpu(const rs_shard *part, const rs_fold *own, int 
   rows.array[RS_INIT] = rows.array[RS_TOTALS];
   rows.array[RS_INIT].data = i || !all->none ? (char *)(uintptr_t)all->states.at + i * all->state_bytes : NULL;
   rows.array[RS_TOTALS].data = NULL;
-  spec.flags |= states_flag(&spec);
+  spec.flags |= rs_kernel_states_flag(&spec);
   rowscan_status status = run(part, &spec, &rows);
   if (status || spec.flags & ROWSCAN_EXCLUSIVE || !regroups(block))
     return status;

@@ -34,6 +34,19 @@ static const form forms[] = {
     {ROWSCAN_LOGSUMEXP, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_NONE},
     {ROWSCAN_LOGSUMEXP, ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_MASK_SELECT},
     {ROWSCAN_EXTENDED_PROD, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_NONE},
+    {ROWSCAN_ARGMAX, ROWSCAN_F32, ROWSCAN_I64, ROWSCAN_I64, ROWSCAN_MASK_NONE},
+    {ROWSCAN_ARGMIN, ROWSCAN_BF16, ROWSCAN_I64, ROWSCAN_I64, ROWSCAN_MASK_SELECT},
+    {ROWSCAN_ARGMIN, ROWSCAN_I16, ROWSCAN_I32, ROWSCAN_I32, ROWSCAN_MASK_NONE},
+    {ROWSCAN_ARGMAX, ROWSCAN_U64, ROWSCAN_I64, ROWSCAN_I64, ROWSCAN_MASK_SELECT},
+    {ROWSCAN_ARGMAX, ROWSCAN_F16, ROWSCAN_I64, ROWSCAN_I64, ROWSCAN_MASK_HEADS},
+    {ROWSCAN_SUM, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_HEADS},
+    {ROWSCAN_SUM, ROWSCAN_I8, ROWSCAN_I64, ROWSCAN_I64, ROWSCAN_MASK_HEADS},
+    {ROWSCAN_PROD, ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_MASK_HEADS},
+    {ROWSCAN_MAX, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_HEADS},
+    {ROWSCAN_MIN, ROWSCAN_I16, ROWSCAN_I16, ROWSCAN_I16, ROWSCAN_MASK_HEADS},
+    {ROWSCAN_AND, ROWSCAN_U8, ROWSCAN_U8, ROWSCAN_U8, ROWSCAN_MASK_HEADS},
+    {ROWSCAN_LOGSUMEXP, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_HEADS},
+    {ROWSCAN_EXTENDED_PROD, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_HEADS},
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
@@ -104,13 +117,17 @@ static void draw_form(cutting *c, const form *f, random_source *random) {
                                    ROWSCAN_INCLUDE_INITIAL,
                                    ROWSCAN_INCLUDE_INITIAL | ROWSCAN_REVERSE};
   rowscan_type kept = f->acc >= ROWSCAN_FIXED(0) ? ROWSCAN_I64 : f->acc;
-  const rowscan_type types[ARRAYS] = {f->in, f->mask == ROWSCAN_MASK_SELECT ? ROWSCAN_BOOL : f->in, kept, f->out, kept};
+  const rowscan_type types[ARRAYS] = {
+      f->in, f->mask == ROWSCAN_MASK_SELECT || f->mask == ROWSCAN_MASK_HEADS ? ROWSCAN_BOOL : f->in, kept, f->out,
+      kept};
   memcpy(c->type, types, sizeof types);
   c->problem = (rowscan_problem){.size = sizeof c->problem,
                                  .op = f->op,
                                  .acc_type = f->acc,
                                  .mask_mode = f->mask,
                                  .flags = flags[random_below(random, 6)]};
+  if (f->mask == ROWSCAN_MASK_HEADS && c->problem.flags & ROWSCAN_REVERSE) /* whose elements lie behind it there */
+    c->problem.mask_mode = ROWSCAN_MASK_TAILS;
   draw_shape(c, random);
   dense(c, IN, c->shape);
   dense(c, MASK, c->shape);
@@ -125,16 +142,22 @@ static void open_cutting(cutting *c, const form *f, random_source *random) {
   int64_t length = c->shape[c->problem.dim];
   for (int a = 0; a < ARRAYS; a++) {
     c->host[a] = take(bytes_of(c, a));
-    if (a == MASK && f->mask == ROWSCAN_MASK_SELECT)
+    if (a == MASK && c->type[MASK] == ROWSCAN_BOOL)
       data_mask(c->host[a], c->type[a], c->count[a], random);
     else if (a <= INIT)
       data_elements(c->host[a], c->type[a], f->op, kind, c->count[a], length, random);
-    c->device[a] = device_alloc(bytes_of(c, a) + 1);
-    device_upload(c->device[a], c->host[a], bytes_of(c, a), NULL);
   }
-  if (random_one_in(random, 2)) {
+  if (f->mask == ROWSCAN_MASK_HEADS) /* some segments reach over parts */
+    for (int64_t i = 0; i < c->count[MASK]; i++)
+      c->host[MASK][i] = random_one_in(random, 200);
+  if (f->op == ROWSCAN_ARGMAX || f->op == ROWSCAN_ARGMIN || random_one_in(random, 2)) {
     free(c->host[INIT]);
     c->host[INIT] = NULL;
+  }
+  for (int a = 0; a < ARRAYS; a++) {
+    c->device[a] = device_alloc(bytes_of(c, a) + 1);
+    if (c->host[a])
+      device_upload(c->device[a], c->host[a], bytes_of(c, a), NULL);
   }
   snprintf(c->name, sizeof c->name, "op %d, in %d, out %d, mask %d, flags %u, %lld x %lld x %lld along %d, %d parts",
            f->op, f->in, f->out, f->mask, c->problem.flags, (long long)c->shape[0], (long long)c->shape[1],

@@ -1,0 +1,206 @@
+/*
+ * shard_states.c - totals of blocks as kernels keep them, and as the host has them
+ * SPDX-License-Identifier: MIT
+ *
+ * Numbers, and pairs of numbers, are the same on both. Of indices kernels have the key of an element of its own width
+ * and 32 bits of an index, the host 64 of each. In segments a word follows that says whether one begins.
+ */
+#include "shard_states.h"
+
+#include <string.h>
+
+#include "base/ints.h"
+#include "base/status.h"
+#include "spec/types.h"
+
+static bool is_index(const rowscan_spec *spec) {
+  return rs_op_of(spec->op)->kind == RS_INDEX;
+}
+
+static bool of_numbers(const rowscan_spec *spec) {
+  return rs_op_is_of_numbers(rs_op_of(spec->op));
+}
+
+rowscan_status rs_kernel_states_check(const rowscan_spec *spec) {
+  if (rs_op_of(spec->op)->source)
+    return rs_fail(ROWSCAN_UNSUPPORTED, "field 'op': parts of rows of %s are not supported on GPUs",
+                   rowscan_op_name(spec->op));
+  if (rs_spec_has_further(spec))
+    return rs_fail(ROWSCAN_UNSUPPORTED, "parts of rows with further arrays are not supported on GPUs");
+  if (rs_spec_segments(spec) && rs_spec_asks_neighbours(spec))
+    return rs_fail(ROWSCAN_UNSUPPORTED, "field 'mask_mode': parts of rows with %s are not supported on GPUs%s",
+                   rs_mask_mode_values.words[spec->mask_mode],
+                   spec->mask_mode == ROWSCAN_MASK_KEYS ? ""
+                   : spec->flags & ROWSCAN_REVERSE      ? ", in reverse"
+                                                        : ", but in reverse");
+  return ROWSCAN_OK;
+}
+
+unsigned rs_kernel_states_flag(const rowscan_spec *spec) {
+  return rs_spec_keeps_totals(spec) ? 0 : ROWSCAN_PART_STATES;
+}
+
+/* ---- how kernels keep them --------------------------------------------------------------------------------------- */
+
+/* Of a key, which is as wide as an element that is computed with. */
+static int64_t key_bytes(const rowscan_spec *spec) {
+  return rowscan_type_bytes(spec->in_type) == 8 ? 8 : 4;
+}
+
+/* Without what says that a segment begins. */
+static int64_t total_bytes(const rowscan_spec *spec) {
+  if (of_numbers(spec))
+    return (int64_t)rowscan_type_bytes(rs_kept_type(spec->acc_type));
+  return is_index(spec) ? key_bytes(spec) + 8
+                        : 2 * (spec->acc_type == ROWSCAN_F64 || rowscan_type_bytes(spec->acc_type) == 8 ? 8 : 4);
+}
+
+/* Where the word is that says so. */
+static int64_t word_at(const rowscan_spec *spec) {
+  return (total_bytes(spec) + 3) / 4 * 4;
+}
+
+int64_t rs_kernel_state_bytes(const rowscan_spec *spec) {
+  int64_t bytes = total_bytes(spec);
+  if (!rs_spec_segments(spec))
+    return is_index(spec) ? 16 : bytes;
+  int64_t unit = bytes <= 4 ? 8 : 16;
+  return (word_at(spec) + 4 + unit - 1) / unit * unit;
+}
+
+/* ---- indices ----------------------------------------------------------------------------------------------------- */
+
+/* As host/totals.h has it. */
+typedef struct index_total {
+  uint64_t key;
+  int64_t index, count;
+} index_total;
+
+static uint64_t bits_of(double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+/* Keys in the order of floats: of negative ones all bits are turned, of others the sign. */
+static uint64_t turned(uint64_t bits, int width) {
+  uint64_t sign = UINT64_C(1) << (width - 1);
+  return (bits & sign ? ~bits : bits | sign) & (width == 64 ? UINT64_MAX : UINT32_MAX);
+}
+static uint64_t turned_back(uint64_t key, int width) {
+  uint64_t sign = UINT64_C(1) << (width - 1);
+  return (key & sign ? key & ~sign : ~key) & (width == 64 ? UINT64_MAX : UINT32_MAX);
+}
+
+/* A key of 32 bits as one of 64, and back. The lowest stands for nothing and the highest for a NaN on both. */
+static uint64_t wider(const rowscan_spec *spec, uint32_t key) {
+  float value;
+  switch (rs_type_kind(spec->in_type)) {
+  case RS_FLOAT:
+    memcpy(&value, &(uint32_t){(uint32_t)turned_back(key, 32)}, sizeof value);
+    return turned(bits_of((double)value), 64);
+  case RS_SIGNED:
+    return (uint64_t)(int64_t)(int32_t)(key ^ UINT32_C(1) << 31) ^ UINT64_C(1) << 63;
+  default:
+    return key;
+  }
+}
+static uint32_t narrower(const rowscan_spec *spec, uint64_t key) {
+  uint64_t bits;
+  double value;
+  float single;
+  uint32_t word;
+  switch (rs_type_kind(spec->in_type)) {
+  case RS_FLOAT:
+    bits = turned_back(key, 64);
+    memcpy(&value, &bits, sizeof value);
+    single = (float)value;
+    memcpy(&word, &single, sizeof word);
+    return (uint32_t)turned(word, 32);
+  case RS_SIGNED:
+    return (uint32_t)(key ^ UINT64_C(1) << 63) ^ UINT32_C(1) << 31;
+  default:
+    return (uint32_t)key;
+  }
+}
+
+static uint64_t key_from(const rowscan_spec *spec, const char *from) {
+  bool lowest = spec->op == ROWSCAN_ARGMIN;
+  uint32_t narrow;
+  uint64_t key;
+  if (key_bytes(spec) == 8) {
+    memcpy(&key, from, sizeof key);
+    return key;
+  }
+  memcpy(&narrow, from, sizeof narrow);
+  if (narrow == 0 || narrow == UINT32_MAX)
+    return narrow ? UINT64_MAX : 0;
+  key = wider(spec, lowest ? ~narrow : narrow);
+  return lowest ? ~key : key;
+}
+
+static void key_to(const rowscan_spec *spec, char *to, uint64_t key) {
+  bool lowest = spec->op == ROWSCAN_ARGMIN;
+  if (key_bytes(spec) == 8) {
+    memcpy(to, &key, sizeof key);
+    return;
+  }
+  uint32_t narrow = key == UINT64_MAX ? UINT32_MAX : 0;
+  if (key && key != UINT64_MAX) {
+    narrow = narrower(spec, lowest ? ~key : key);
+    narrow = lowest ? ~narrow : narrow;
+  }
+  memcpy(to, &narrow, sizeof narrow);
+}
+
+static void read_index(const rowscan_spec *spec, void *state, const char *from) {
+  uint32_t words[2];
+  memcpy(words, from + key_bytes(spec), sizeof words);
+  index_total total = {key_from(spec, from), words[0] == UINT32_MAX ? -1 : (int64_t)words[0], words[1]};
+  memcpy(state, &total, sizeof total);
+}
+
+static void write_index(const rowscan_spec *spec, char *to, const void *state) {
+  index_total total;
+  memcpy(&total, state, sizeof total);
+  uint32_t words[2] = {(uint32_t)total.index, (uint32_t)total.count};
+  key_to(spec, to, total.key);
+  memcpy(to + key_bytes(spec), words, sizeof words);
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+static void read_one(const rs_run *op, const rowscan_spec *spec, void *state, const char *from) {
+  uint32_t begins = 0;
+  rs_state_start(op, state, of_numbers(spec) ? from : NULL);
+  if (is_index(spec))
+    read_index(spec, state, from);
+  else if (!of_numbers(spec))
+    memcpy(state, from, (size_t)total_bytes(spec));
+  if (rs_spec_segments(spec))
+    memcpy(&begins, from + word_at(spec), sizeof begins);
+  if (begins)
+    rs_state_begin(op, state);
+}
+
+static void write_one(const rs_run *op, const rowscan_spec *spec, char *to, const void *state) {
+  if (of_numbers(spec))
+    rs_state_show(op, to, state);
+  else if (is_index(spec))
+    write_index(spec, to, state);
+  else
+    memcpy(to, state, (size_t)total_bytes(spec));
+}
+
+void rs_kernel_states_read(const rs_run *op, const rowscan_spec *spec, void *states, const void *from, int64_t count) {
+  int64_t host = rs_state_bytes(op), kernel = rs_kernel_state_bytes(spec);
+  for (int64_t i = 0; i < count; i++)
+    read_one(op, spec, (char *)states + i * host, (const char *)from + i * kernel);
+}
+
+void rs_kernel_states_write(const rs_run *op, const rowscan_spec *spec, void *to, const void *states, int64_t count) {
+  int64_t host = rs_state_bytes(op), kernel = rs_kernel_state_bytes(spec);
+  memset(to, 0, (size_t)(count * kernel));
+  for (int64_t i = 0; i < count; i++)
+    write_one(op, spec, (char *)to + i * kernel, (const char *)states + i * host);
+}
