@@ -47,27 +47,36 @@ static const char *told_of(const rowscan_spec *spec) {
                                                      : "MARKED_ITSELF";
 }
 
+/* An operator in segments whose totals are kept as they are. */
+static void emit_stated(const rowscan_spec *spec, const char *op, rs_text *source) {
+  bool numbers = rs_op_is_of_numbers(rs_op_of(spec->op)), keys = spec->mask_mode == ROWSCAN_MASK_KEYS;
+  const char *kept = numbers ? element_type(rs_kept_type(spec->acc_type)) : "void";
+  const char *key = rs_spec_mask_bytes(spec) == 8 ? "u64" : "u32";
+  if (keys)
+    rs_text_add(source, "  using Op = StatedSegments<ByKeys<%s, %s>, %s, %s, %s>;\n", op, key, op, kept, key);
+  else
+    rs_text_add(source, "  using Op = StatedSegments<ByFlags<%s, %s, true>, %s, %s>;\n", op,
+                word(rs_spec_marks_last(spec)), op, kept);
+}
+
 static void emit_segments(const rowscan_spec *spec, const rs_shape *shape, const char *op, rs_text *source) {
   bool shows = spec->flags & ROWSCAN_EXCLUSIVE || spec->length == RS_ANY_LENGTH;
-  const bool states = spec->flags & ROWSCAN_PART_STATES;
-  if (asks_neighbours(spec, shape))
+  bool states = spec->flags & ROWSCAN_PART_STATES;
+  if (states && rs_spec_has_segments(spec))
+    emit_stated(spec, op, source);
+  else if (asks_neighbours(spec, shape))
     rs_text_add(source, "  using Op = ByFlags<%s, false, %s>;\n  static constexpr Told told = %s;\n", op, word(shows),
                 told_of(spec));
   else if (spec->mask_mode == ROWSCAN_MASK_KEYS)
     rs_text_add(source, "  using Op = ByKeys<%s, %s>;\n", op, rs_spec_mask_bytes(spec) == 8 ? "u64" : "u32");
-  else if (states && rs_spec_has_segments(spec))
-    rs_text_add(source, "  using Op = StatedSegments<ByFlags<%s, false, %s>, %s, %s>;\n", op, word(shows), op,
-                rs_op_is_of_numbers(rs_op_of(spec->op)) ? element_type(rs_kept_type(spec->acc_type)) : "void");
   else if (rs_spec_has_segments(spec))
     rs_text_add(source, "  using Op = ByFlags<%s, %s, %s>;\n", op, word(rs_spec_marks_last(spec)), word(shows));
   else if (spec->segment_mode && rs_op_resets(rs_op_of(spec->op)))
     rs_text_add(source, "  using Op = Resetting<%s>;\n", op);
   else if (spec->segment_mode)
     rs_text_add(source, "  using Op = ByFlags<%s, false, false>;\n", op);
-  else if (states)
-    rs_text_add(source, "  using Op = Stated<%s>;\n", op);
   else
-    rs_text_add(source, "  using Op = %s;\n", op);
+    rs_text_add(source, states ? "  using Op = Stated<%s>;\n" : "  using Op = %s;\n", op);
 }
 
 /* What elements are computed with. In fixed point that is what they are, unless a mask multiplies: f64 has all of it.

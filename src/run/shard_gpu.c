@@ -79,6 +79,55 @@ static rowscan_status check_part(const rs_shard *part) {
   return rs_kernel_states_check(&part->spec);
 }
 
+/* ---- marks ------------------------------------------------------------------------------------------------------- */
+
+/* A copy of the flag or key of element `at` of each row, by a scan of one element. */
+static void mark_rows(const rs_shard *part, int64_t at, const memory *to, rowscan_spec *spec, rs_rows *rows) {
+  rowscan_spec element;
+  rs_shard_block(part, at, 1, &element, rows);
+  rowscan_type type = element.mask_type,
+               acc = rs_type_kind(type) == RS_FLOAT && rowscan_type_bytes(type) == 2 ? ROWSCAN_F32 : type;
+  *spec = (rowscan_spec){.size = sizeof *spec,
+                         .op = ROWSCAN_MAX,
+                         .in_type = type,
+                         .out_type = type,
+                         .acc_type = acc,
+                         .length = 1,
+                         .layout = ROWSCAN_LAYOUT_ROWS,
+                         .row_rank = rows->rank};
+  rows->array[RS_IN] = rows->array[RS_MASK];
+  rows->array[RS_OUT] = rows->array[RS_TOTALS];
+  rows->array[RS_OUT].data = (void *)(uintptr_t)to->at;
+  rows->array[RS_OUT].bytes = (int64_t)rowscan_type_bytes(type);
+  rows->array[RS_MASK].data = rows->array[RS_TOTALS].data = NULL;
+}
+
+/* The marks of element `at` of each row, which the host tells from copies of them. */
+static rowscan_status read_marks_at(const rs_shard *part, const rs_run *op, int64_t at, uint64_t *marks) {
+  rowscan_spec spec;
+  rs_rows rows;
+  memory on_gpu = {0};
+  int64_t bytes = rs_product(part->rows.count, rs_spec_mask_bytes(&part->spec));
+  char *copies = malloc((size_t)rs_larger(bytes, 1));
+  rowscan_status status = copies ? take_memory(part, &on_gpu, bytes) : rs_fold_no_memory(bytes);
+  if (!status) {
+    mark_rows(part, at, &on_gpu, &spec, &rows);
+    status = run(part, &spec, &rows);
+  }
+  if (!status)
+    status = to_host(part, copies, &on_gpu);
+  if (!status) {
+    rows = part->rows;
+    rows.array[RS_MASK] = rows.array[RS_TOTALS];
+    rows.array[RS_MASK].data = copies;
+    rows.array[RS_MASK].bytes = rs_spec_mask_bytes(&part->spec);
+    rs_state_marks(op, &rows, marks);
+  }
+  give_memory(part, &on_gpu);
+  free(copies);
+  return status;
+}
+
 /* ---- totals ------------------------------------------------------------------------------------------------------ */
 
 /* One block of the part, and where the totals of its rows of 2^k elements go, among those of all blocks. */
@@ -181,7 +230,7 @@ static rowscan_status total_part(const rs_shard *part, rs_fold *fold) {
   piece pieces[RS_FOLD_BLOCKS];
   memory on_gpu = {0};
   int count;
-  int64_t all = rs_product(pieces_of(part, fold, pieces, &count), fold->rows);
+  int64_t blocks = pieces_of(part, fold, pieces, &count), all = rs_product(blocks, fold->rows);
   int64_t bytes = rs_product(all, fold->bytes), kept_bytes = rs_product(all, rs_kernel_state_bytes(&part->spec));
   if (!count)
     return ROWSCAN_OK;
@@ -190,9 +239,13 @@ static rowscan_status total_part(const rs_shard *part, rs_fold *fold) {
   if (!status && fold->rows)
     status = read_totals(part, fold, pieces, count, &on_gpu, kept);
   if (!status)
-    rs_kernel_states_read(fold->op, &part->spec, states, kept, all);
+    rs_kernel_states_read(fold->op, &part->spec, states, kept, blocks, fold->rows);
   for (int i = 0; i < count && !status; i++)
     status = push_piece(fold, &pieces[i], states);
+  if (!status && fold->first && fold->rows)
+    status = read_marks_at(part, fold->op, 0, fold->first);
+  if (!status && fold->first && fold->rows)
+    status = read_marks_at(part, fold->op, part->elements - 1, fold->last);
   give_memory(part, &on_gpu);
   free(states);
   free(kept);
@@ -214,15 +267,41 @@ static bool regroups(const rs_fold_block *block) {
   return block->begin >> block->level & 1;
 }
 
+/* Marks of the elements before block i of the part; NULL: there are none. */
+static rowscan_status marks_before(const rs_shard *part, const rs_fold *before, const rs_fold *own, int i,
+                                   uint64_t *room, const uint64_t **marks) {
+  *marks = NULL;
+  if (!own->first || !own->rows)
+    return ROWSCAN_OK;
+  if (i == 0) {
+    *marks = before->end > before->begin ? before->last : NULL;
+    return ROWSCAN_OK;
+  }
+  *marks = room;
+  return read_marks_at(part, own->op, own->block[i].begin - own->begin - 1, room);
+}
+
+/* What block i needs, before it is appended to all before it. */
+static rowscan_status fill_start_of(const rs_shard *part, const rs_fold *before, const rs_fold *own, int i,
+                                    const starts *all) {
+  const uint64_t *marks = NULL;
+  uint64_t *room = malloc((size_t)rs_larger(own->rows, 1) * sizeof *room);
+  rowscan_status status = room ? marks_before(part, before, own, i, room, &marks) : rs_fold_no_memory(own->rows);
+  if (!status && rs_fold_prefix(before))
+    rs_kernel_states_write(before->op, &part->spec, all->state + i * all->state_bytes, rs_fold_prefix(before), marks,
+                           before->rows);
+  free(room);
+  return status;
+}
+
 /* Appends the part's blocks to all before it, one by one, and keeps what each of them needs. */
 static rowscan_status fill_starts(const rs_shard *part, rs_fold *before, const rs_fold *own, starts *all) {
   rowscan_status status = ROWSCAN_OK;
   all->none = !before->blocks && !before->starts && rs_op_of(part->spec.op)->kind != RS_INDEX;
   for (int i = 0; i < own->blocks && !status; i++) {
-    const char *prefix = rs_fold_prefix(before);
-    if (prefix)
-      rs_kernel_states_write(before->op, &part->spec, all->state + i * all->state_bytes, prefix, before->rows);
-    status = rs_shard_append(before, own, i);
+    status = fill_start_of(part, before, own, i, all);
+    if (!status)
+      status = rs_shard_append(before, own, i);
     if (!status && regroups(&own->block[i]))
       rs_shard_show(part, before, all->shown + i * all->shown_bytes);
   }

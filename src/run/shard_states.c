@@ -13,6 +13,10 @@
 #include "base/status.h"
 #include "spec/types.h"
 
+static int64_t multiple(int64_t n, int64_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
 static bool is_index(const rowscan_spec *spec) {
   return rs_op_of(spec->op)->kind == RS_INDEX;
 }
@@ -27,12 +31,6 @@ rowscan_status rs_kernel_states_check(const rowscan_spec *spec) {
                    rowscan_op_name(spec->op));
   if (rs_spec_has_further(spec))
     return rs_fail(ROWSCAN_UNSUPPORTED, "parts of rows with further arrays are not supported on GPUs");
-  if (rs_spec_segments(spec) && rs_spec_asks_neighbours(spec))
-    return rs_fail(ROWSCAN_UNSUPPORTED, "field 'mask_mode': parts of rows with %s are not supported on GPUs%s",
-                   rs_mask_mode_values.words[spec->mask_mode],
-                   spec->mask_mode == ROWSCAN_MASK_KEYS ? ""
-                   : spec->flags & ROWSCAN_REVERSE      ? ", in reverse"
-                                                        : ", but in reverse");
   return ROWSCAN_OK;
 }
 
@@ -55,17 +53,32 @@ static int64_t total_bytes(const rowscan_spec *spec) {
                         : 2 * (spec->acc_type == ROWSCAN_F64 || rowscan_type_bytes(spec->acc_type) == 8 ? 8 : 4);
 }
 
-/* Where the word is that says so. */
+static int64_t segment_key_bytes(const rowscan_spec *spec) {
+  return spec->mask_mode != ROWSCAN_MASK_KEYS ? 0 : rs_spec_mask_bytes(spec) == 8 ? 8 : 4;
+}
+
+/* Where the key of the last element is, and after it the state. */
+static int64_t key_at(const rowscan_spec *spec) {
+  return multiple(total_bytes(spec), rs_larger(segment_key_bytes(spec), 4));
+}
 static int64_t word_at(const rowscan_spec *spec) {
-  return (total_bytes(spec) + 3) / 4 * 4;
+  return key_at(spec) + segment_key_bytes(spec);
 }
 
 int64_t rs_kernel_state_bytes(const rowscan_spec *spec) {
   int64_t bytes = total_bytes(spec);
   if (!rs_spec_segments(spec))
     return is_index(spec) ? 16 : bytes;
-  int64_t unit = bytes <= 4 ? 8 : 16;
-  return (word_at(spec) + 4 + unit - 1) / unit * unit;
+  return multiple(word_at(spec) + 4, bytes + segment_key_bytes(spec) <= 4 ? 8 : 16);
+}
+
+/* Bits of a state in segments: kernels/ops.cuh. */
+enum { INSIDE = 1, MARKED = 2, ANY = 4 };
+
+static uint32_t word_of(const rowscan_spec *spec, const char *kept) {
+  uint32_t word;
+  memcpy(&word, kept + word_at(spec), sizeof word);
+  return word;
 }
 
 /* ---- indices ----------------------------------------------------------------------------------------------------- */
@@ -171,16 +184,35 @@ static void write_index(const rowscan_spec *spec, char *to, const void *state) {
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
 static void read_one(const rs_run *op, const rowscan_spec *spec, void *state, const char *from) {
-  uint32_t begins = 0;
   rs_state_start(op, state, of_numbers(spec) ? from : NULL);
   if (is_index(spec))
     read_index(spec, state, from);
   else if (!of_numbers(spec))
     memcpy(state, from, (size_t)total_bytes(spec));
-  if (rs_spec_segments(spec))
-    memcpy(&begins, from + word_at(spec), sizeof begins);
-  if (begins)
-    rs_state_begin(op, state);
+}
+
+/* Whether a segment begins in the block, or with its first element, given what is kept of the block before; NULL: it is
+ * the first one. */
+static bool begins(const rowscan_spec *spec, const char *before, const char *own) {
+  if (word_of(spec, own) & INSIDE)
+    return true;
+  if (!before)
+    return false;
+  if (spec->mask_mode == ROWSCAN_MASK_KEYS)
+    return memcmp(before + key_at(spec), own + key_at(spec), (size_t)segment_key_bytes(spec)) != 0;
+  return rs_spec_marks_last(spec) && word_of(spec, before) & MARKED;
+}
+
+void rs_kernel_states_read(const rs_run *op, const rowscan_spec *spec, void *states, const void *from, int64_t blocks,
+                           int64_t rows) {
+  int64_t host = rs_state_bytes(op), kernel = rs_kernel_state_bytes(spec);
+  for (int64_t i = 0; i < blocks * rows; i++) {
+    const char *kept = (const char *)from + i * kernel;
+    char *state = (char *)states + i * host;
+    read_one(op, spec, state, kept);
+    if (rs_spec_segments(spec) && begins(spec, i < rows ? NULL : kept - rows * kernel, kept))
+      rs_state_begin(op, state);
+  }
 }
 
 static void write_one(const rs_run *op, const rowscan_spec *spec, char *to, const void *state) {
@@ -192,15 +224,28 @@ static void write_one(const rs_run *op, const rowscan_spec *spec, char *to, cons
     memcpy(to, state, (size_t)total_bytes(spec));
 }
 
-void rs_kernel_states_read(const rs_run *op, const rowscan_spec *spec, void *states, const void *from, int64_t count) {
-  int64_t host = rs_state_bytes(op), kernel = rs_kernel_state_bytes(spec);
-  for (int64_t i = 0; i < count; i++)
-    read_one(op, spec, (char *)states + i * host, (const char *)from + i * kernel);
+/* A key as kernels have it, of its type's width in a wider word. */
+static uint64_t key_of_mark(const rowscan_spec *spec, uint64_t mark) {
+  int unused = 64 - 8 * rs_spec_mask_bytes(spec);
+  return rs_type_kind(spec->mask_type) == RS_SIGNED ? (uint64_t)((int64_t)(mark << unused) >> unused) : mark;
 }
 
-void rs_kernel_states_write(const rs_run *op, const rowscan_spec *spec, void *to, const void *states, int64_t count) {
+/* What comes before a part's first element, in segments. */
+static void write_mark(const rowscan_spec *spec, char *to, uint64_t mark) {
+  uint64_t key = key_of_mark(spec, mark);
+  uint32_t word = rs_spec_marks_last(spec) && mark ? MARKED | ANY : ANY;
+  memcpy(to + key_at(spec), &key, (size_t)segment_key_bytes(spec));
+  memcpy(to + word_at(spec), &word, sizeof word);
+}
+
+void rs_kernel_states_write(const rs_run *op, const rowscan_spec *spec, void *to, const void *states,
+                            const uint64_t *marks, int64_t rows) {
   int64_t host = rs_state_bytes(op), kernel = rs_kernel_state_bytes(spec);
-  memset(to, 0, (size_t)(count * kernel));
-  for (int64_t i = 0; i < count; i++)
-    write_one(op, spec, (char *)to + i * kernel, (const char *)states + i * host);
+  memset(to, 0, (size_t)(rows * kernel));
+  for (int64_t r = 0; r < rows; r++) {
+    char *kept = (char *)to + r * kernel;
+    write_one(op, spec, kept, (const char *)states + r * host);
+    if (marks)
+      write_mark(spec, kept, marks[r]);
+  }
 }

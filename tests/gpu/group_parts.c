@@ -10,7 +10,7 @@
 #include "device.h"
 #include "suite.h"
 
-enum { RANK = 3, MOST_PARTS = 5, QUICK_CASES = 60, CASES = 400, ARRAYS = 5 };
+enum { RANK = 3, MOST_PARTS = 5, QUICK_CASES = 72, CASES = 400, ARRAYS = 5 };
 
 typedef struct form {
   rowscan_op op;
@@ -47,6 +47,14 @@ static const form forms[] = {
     {ROWSCAN_AND, ROWSCAN_U8, ROWSCAN_U8, ROWSCAN_U8, ROWSCAN_MASK_HEADS},
     {ROWSCAN_LOGSUMEXP, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_HEADS},
     {ROWSCAN_EXTENDED_PROD, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_HEADS},
+    {ROWSCAN_SUM, ROWSCAN_BF16, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_TAILS},
+    {ROWSCAN_MAX, ROWSCAN_I32, ROWSCAN_I32, ROWSCAN_I32, ROWSCAN_MASK_TAILS},
+    {ROWSCAN_ARGMIN, ROWSCAN_F32, ROWSCAN_I64, ROWSCAN_I64, ROWSCAN_MASK_TAILS},
+    {ROWSCAN_LOGSUMEXP, ROWSCAN_BF16, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_TAILS},
+    {ROWSCAN_SUM, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_KEYS},
+    {ROWSCAN_SUM, ROWSCAN_U8, ROWSCAN_I32, ROWSCAN_I32, ROWSCAN_MASK_KEYS},
+    {ROWSCAN_PROD, ROWSCAN_F16, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_KEYS},
+    {ROWSCAN_MIN, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_KEYS},
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
@@ -109,6 +117,29 @@ static void draw_shape(cutting *c, random_source *random) {
     }
 }
 
+static bool is_segments(rowscan_mask_mode mode) {
+  return mode == ROWSCAN_MASK_HEADS || mode == ROWSCAN_MASK_TAILS || mode == ROWSCAN_MASK_KEYS;
+}
+
+static rowscan_type mask_type(const form *f, random_source *random) {
+  static const rowscan_type keys[] = {ROWSCAN_I32, ROWSCAN_I8, ROWSCAN_U16, ROWSCAN_BOOL, ROWSCAN_I64};
+  return f->mask == ROWSCAN_MASK_KEYS                             ? keys[random_below(random, 5)]
+         : f->mask == ROWSCAN_MASK_SELECT || is_segments(f->mask) ? ROWSCAN_BOOL
+                                                                  : f->in;
+}
+
+/* Some segments reach over parts. */
+static void draw_segments(cutting *c, random_source *random) {
+  size_t bytes = rowscan_type_bytes(c->type[MASK]);
+  int64_t key = c->type[MASK] == ROWSCAN_BOOL ? 0 : -2;
+  bool keys = c->problem.mask_mode == ROWSCAN_MASK_KEYS;
+  for (int64_t i = 0; i < c->count[MASK]; i++) {
+    bool other = random_one_in(random, 200);
+    key = !keys ? other : other ? c->type[MASK] == ROWSCAN_BOOL ? !key : key + 1 : key;
+    memcpy(c->host[MASK] + (size_t)i * bytes, &key, bytes);
+  }
+}
+
 static void draw_form(cutting *c, const form *f, random_source *random) {
   static const unsigned flags[] = {0,
                                    ROWSCAN_REVERSE,
@@ -117,17 +148,13 @@ static void draw_form(cutting *c, const form *f, random_source *random) {
                                    ROWSCAN_INCLUDE_INITIAL,
                                    ROWSCAN_INCLUDE_INITIAL | ROWSCAN_REVERSE};
   rowscan_type kept = f->acc >= ROWSCAN_FIXED(0) ? ROWSCAN_I64 : f->acc;
-  const rowscan_type types[ARRAYS] = {
-      f->in, f->mask == ROWSCAN_MASK_SELECT || f->mask == ROWSCAN_MASK_HEADS ? ROWSCAN_BOOL : f->in, kept, f->out,
-      kept};
+  const rowscan_type types[ARRAYS] = {f->in, mask_type(f, random), kept, f->out, kept};
   memcpy(c->type, types, sizeof types);
   c->problem = (rowscan_problem){.size = sizeof c->problem,
                                  .op = f->op,
                                  .acc_type = f->acc,
                                  .mask_mode = f->mask,
                                  .flags = flags[random_below(random, 6)]};
-  if (f->mask == ROWSCAN_MASK_HEADS && c->problem.flags & ROWSCAN_REVERSE) /* whose elements lie behind it there */
-    c->problem.mask_mode = ROWSCAN_MASK_TAILS;
   draw_shape(c, random);
   dense(c, IN, c->shape);
   dense(c, MASK, c->shape);
@@ -142,14 +169,13 @@ static void open_cutting(cutting *c, const form *f, random_source *random) {
   int64_t length = c->shape[c->problem.dim];
   for (int a = 0; a < ARRAYS; a++) {
     c->host[a] = take(bytes_of(c, a));
-    if (a == MASK && c->type[MASK] == ROWSCAN_BOOL)
+    if (a == MASK && f->mask == ROWSCAN_MASK_SELECT)
       data_mask(c->host[a], c->type[a], c->count[a], random);
-    else if (a <= INIT)
+    else if (a <= INIT && !(a == MASK && is_segments(f->mask)))
       data_elements(c->host[a], c->type[a], f->op, kind, c->count[a], length, random);
   }
-  if (f->mask == ROWSCAN_MASK_HEADS) /* some segments reach over parts */
-    for (int64_t i = 0; i < c->count[MASK]; i++)
-      c->host[MASK][i] = random_one_in(random, 200);
+  if (is_segments(f->mask))
+    draw_segments(c, random);
   if (f->op == ROWSCAN_ARGMAX || f->op == ROWSCAN_ARGMIN || random_one_in(random, 2)) {
     free(c->host[INIT]);
     c->host[INIT] = NULL;

@@ -183,6 +183,26 @@ static const rowscan_spec specs[] = {
            .segment_mode = ROWSCAN_MASK_TAILS, .row_rank = RANKS),
     LENGTH(INT64_C(1) << 40, .op = ROWSCAN_PROD, .in_type = ROWSCAN_F64, .mask_mode = ROWSCAN_MASK_MULTIPLY,
            .segment_mode = ROWSCAN_MASK_KEYS, .layout = ROWSCAN_LAYOUT_COLUMNS),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_F32, .flags = ROWSCAN_PART_TOTALS),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_BF16, .out_type = ROWSCAN_F32, .mask_mode = ROWSCAN_MASK_SELECT,
+           .flags = ROWSCAN_PART_TOTALS),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_U8, .out_type = ROWSCAN_I64, .flags = ROWSCAN_PART_TOTALS),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_F64, .op = ROWSCAN_PROD,
+           .flags = ROWSCAN_PART_TOTALS | ROWSCAN_REVERSE, .mask_mode = ROWSCAN_MASK_MULTIPLY),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_F16, .op = ROWSCAN_MAX, .flags = ROWSCAN_PART_TOTALS),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_F32, .op = ROWSCAN_LINEAR_RECURRENCE,
+           .flags = ROWSCAN_PART_TOTALS | ROWSCAN_PART_STATES),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_F64, .op = ROWSCAN_LOGSUMEXP,
+           .flags = ROWSCAN_PART_TOTALS | ROWSCAN_PART_STATES),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_F32, .op = ROWSCAN_ARGMAX, .mask_mode = ROWSCAN_MASK_HEADS,
+           .flags = ROWSCAN_PART_TOTALS | ROWSCAN_PART_STATES),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_BF16, .out_type = ROWSCAN_F32, .mask_mode = ROWSCAN_MASK_TAILS,
+           .flags = ROWSCAN_PART_TOTALS | ROWSCAN_PART_STATES),
+    LENGTH(1 << 20, .in_type = ROWSCAN_F32, .op = ROWSCAN_LINEAR_RECURRENCE, .flags = ROWSCAN_PART_STATES),
+    LENGTH(65536, .in_type = ROWSCAN_F32, .mask_mode = ROWSCAN_MASK_KEYS, .flags = ROWSCAN_PART_STATES),
+    LENGTH(4096, .in_type = ROWSCAN_F32, .op = ROWSCAN_LOGSUMEXP, .layout = ROWSCAN_LAYOUT_COLUMNS,
+           .flags = ROWSCAN_PART_STATES),
+    LENGTH(ROWSCAN_ANY_LENGTH, .in_type = ROWSCAN_BF16, .op = ROWSCAN_ARGMIN, .flags = ROWSCAN_PART_STATES),
 };
 enum { SPECS = sizeof specs / sizeof *specs };
 
@@ -534,6 +554,7 @@ static void tell_archs(void) {
 
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
+  rs_developer = true;
   if (rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .threads = 1, .cache_off = 1))) {
     printf("%s\n", rowscan_last_error());
     return 1;
