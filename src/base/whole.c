@@ -306,6 +306,25 @@ bool rs_whole_create(rs_whole *whole, mode_t mode) {
   return !whole->replaces || keep_rights(whole);
 }
 
+static bool has_size(const rs_whole *whole, uint64_t bytes) {
+  struct stat status;
+  return fstat(whole->file, &status) != 0 || (uint64_t)status.st_size == bytes;
+}
+
+bool rs_whole_join(rs_whole *whole, const char *temporary, uint64_t bytes) {
+  if (whole->file >= 0)
+    close(whole->file);
+  memmove(whole->temporary, temporary, strlen(temporary) + 1);
+  whole->file = rs_openat(whole->dir, temporary, O_WRONLY | O_NOFOLLOW, 0);
+  if (whole->file < 0) {
+    int error = errno;
+    unlinkat(whole->dir, temporary, 0);
+    return fail(whole, "the temporary file that another process created beside it cannot be opened", error);
+  }
+  rs_beside_hold(whole->file); /* one of the processes has it */
+  return has_size(whole, bytes) || fail(whole, "does not have the size that another process gave it", 0);
+}
+
 bool rs_whole_private(rs_whole *whole) {
   struct stat status;
   return (fstat(whole->file, &status) == 0 &&
@@ -321,11 +340,6 @@ static int flush(int fd) {
   return result != 0 && errno != EINVAL ? -1 : 0; /* EINVAL: a file system that has no such thing */
 }
 
-static bool has_size(const rs_whole *whole, uint64_t bytes) {
-  struct stat status;
-  return fstat(whole->file, &status) != 0 || (uint64_t)status.st_size == bytes;
-}
-
 /* So that the rename is on the disk too; where that can't be asked for, the file is whole all the same. */
 static void flush_directory(const rs_whole *whole) {
   int dir = rs_openat(whole->dir, ".", O_RDONLY | O_DIRECTORY, 0);
@@ -333,6 +347,14 @@ static void flush_directory(const rs_whole *whole) {
     flush(dir);
     close(dir);
   }
+}
+
+bool rs_whole_flush(rs_whole *whole) {
+  return flush(whole->file) == 0 || fail(whole, "cannot be written", errno);
+}
+
+void rs_whole_leave(rs_whole *whole) {
+  end(whole, false);
 }
 
 bool rs_whole_commit(rs_whole *whole, uint64_t bytes) {

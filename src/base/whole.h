@@ -9,6 +9,11 @@
  * a link that another user made in a directory with the sticky bit that everybody may write is not followed, as under
  * the kernel's protected_symlinks.
  *
+ * Several processes, on several hosts, may write one such file: one of them creates it and gives it its size, then all
+ * join it. They must write it with pwrite, each its own bytes. Some network file systems keep whole pages of a file
+ * that a host has mapped or read, and would write other hosts' bytes back as they were: so it is open for writing
+ * alone.
+ *
  * The directory is the user's: a temporary there has a name that nobody else gives by chance, and its writer keeps a
  * lock on it until it gets its own. Who writes the next file there removes what is left of others: a file of just such
  * a name, regular, this user's, older than an hour, and held by nobody.
@@ -52,6 +57,18 @@ typedef struct rs_whole {
  */
 bool rs_whole_find(rs_whole *whole, const char *path);
 bool rs_whole_create(rs_whole *whole, mode_t mode);
+
+/*
+ * Opens the temporary that this process or another one has created beside the target, for writing alone. Whoever fails
+ * removes it.
+ */
+bool rs_whole_join(rs_whole *whole, const char *temporary, uint64_t bytes);
+
+/* Waits until what this process has written is on the disk. */
+bool rs_whole_flush(rs_whole *whole);
+
+/* Closes all, and leaves the file to the process that commits it. */
+void rs_whole_leave(rs_whole *whole);
 
 /* Takes from the group and from others what they might write with. */
 bool rs_whole_private(rs_whole *whole);

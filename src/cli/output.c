@@ -241,11 +241,18 @@ static int reserve(int file, off_t bytes) {
   return result;
 }
 
+int output_reserve(cli_output *output, size_t bytes) {
+  char what[80];
+  snprintf(what, sizeof what, "no room for %zu bytes", bytes);
+  output->bytes = bytes;
+  return reserve(output->whole.file, (off_t)bytes) ? failed(output, what, errno) : EXIT_OK;
+}
+
 int output_map(cli_output *output, size_t bytes) {
   char what[80];
   snprintf(what, sizeof what, "no room for %zu bytes", bytes);
-  if (!output->standard && reserve(output->whole.file, (off_t)bytes))
-    return failed(output, what, errno);
+  if (!output->standard && output_reserve(output, bytes) != EXIT_OK)
+    return EXIT_FAILED;
   int flags = output->standard ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
   void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, output->whole.file, 0);
   if (map == MAP_FAILED)
@@ -274,6 +281,49 @@ int output_write(cli_output *output, const void *bytes, size_t length) {
   output->bytes += length;
   return write_all(output, output->whole.file, bytes, length);
 }
+
+/* ---- files that several processes write -------------------------------------------------------------------------- */
+
+int output_find(cli_output *output, const char *name) {
+  *output = (cli_output){.name = name};
+  return result_of(output, rs_whole_find(&output->whole, name));
+}
+
+int output_join(cli_output *output, const char *temporary, size_t bytes) {
+  sigset_t before;
+  hold_signals(&before);
+  bool joined = rs_whole_join(&output->whole, temporary, bytes);
+  int error = errno;
+  if (joined)
+    guard_file(output->whole.dir, output->whole.temporary);
+  output->bytes = bytes;
+  release_signals(&before);
+  errno = error;
+  return result_of(output, joined);
+}
+
+int output_put(cli_output *output, const void *bytes, size_t length, off_t offset) {
+  for (size_t done = 0; done < length;) {
+    size_t left = length - done;
+    ssize_t written = pwrite(output->whole.file, (const char *)bytes + done, left < MOST_BYTES ? left : MOST_BYTES,
+                             offset + (off_t)done);
+    if (written < 0 && errno != EINTR)
+      return failed(output, "cannot be written", errno);
+    done += written > 0 ? (size_t)written : 0;
+  }
+  return EXIT_OK;
+}
+
+int output_flush(cli_output *output) {
+  return result_of(output, rs_whole_flush(&output->whole));
+}
+
+void output_leave(cli_output *output) {
+  guard_file(-1, NULL);
+  rs_whole_leave(&output->whole);
+}
+
+/* ---- the end of a file ------------------------------------------------------------------------------------------- */
 
 int output_private(cli_output *output) {
   return result_of(output, rs_whole_private(&output->whole));

@@ -43,6 +43,18 @@ int output_private(cli_output *output); /* nobody else may write it, whatever th
 int output_commit(cli_output *output);
 
 /*
+ * A file that several processes write: one opens it and reserves its bytes, the others find it, and all join it by the
+ * name of its temporary. Then each puts its own bytes, and flushes. One commits, when all have flushed; the others
+ * leave. Any of them that fails, or is interrupted, removes the file.
+ */
+int output_reserve(cli_output *output, size_t bytes);
+int output_find(cli_output *output, const char *name);
+int output_join(cli_output *output, const char *temporary, size_t bytes);
+int output_put(cli_output *output, const void *bytes, size_t length, off_t offset);
+int output_flush(cli_output *output);
+void output_leave(cli_output *output);
+
+/*
  * Whether a second output may be written to a file of this name, which an option gives: as a rule before the scan, and
  * again when the first output is there, which some file systems have under other names too. EXIT_USAGE or EXIT_FAILED,
  * having said why not.
