@@ -16,9 +16,25 @@
 static char prefix[64] = "rowscan: ";
 static const char *command;
 
+/* Where failures go while they are kept, which is memory; NULL: they are printed. */
+static FILE *keeper;
+static char *kept;
+static size_t kept_bytes;
+
+/* rank: -1: there are no others. */
+static void set_prefix(int rank) {
+  int length = snprintf(prefix, sizeof prefix, command ? "rowscan: %s: " : "rowscan: ", command);
+  if (rank >= 0)
+    snprintf(prefix + length, sizeof prefix - (size_t)length, "rank %d: ", rank);
+}
+
 void say_command(const char *name) {
   command = name;
-  snprintf(prefix, sizeof prefix, name ? "rowscan: %s: " : "rowscan: ", name);
+  set_prefix(-1);
+}
+
+void say_rank(int rank) {
+  set_prefix(rank);
 }
 
 const char *say_prefix(void) {
@@ -67,30 +83,36 @@ void say_exactly(const char *text, bool lines) {
     fputs(text, stdout);
 }
 
-/* lines: of the message alone. */
-static void say(const char *what, const char *message, bool lines) {
-  flockfile(stderr);
-  fputs(prefix, stderr);
-  if (what)
-    print(stderr, what, false);
-  if (what && message)
-    fputs(": ", stderr);
-  if (message)
-    print(stderr, message, lines);
-  fputc('\n', stderr);
-  funlockfile(stderr);
+/* Of failures. */
+static FILE *place(void) {
+  return keeper ? keeper : stderr;
 }
 
-__attribute__((format(printf, 1, 0))) static void say_formatted(const char *format, va_list list) {
+/* lines: of the message alone. */
+static void say(FILE *file, const char *what, const char *message, bool lines) {
+  flockfile(file);
+  if (file == stderr)
+    fputs(prefix, file);
+  if (what)
+    print(file, what, false);
+  if (what && message)
+    fputs(": ", file);
+  if (message)
+    print(file, message, lines);
+  fputc('\n', file);
+  funlockfile(file);
+}
+
+__attribute__((format(printf, 2, 0))) static void say_formatted(FILE *file, const char *format, va_list list) {
   char *text = formatted(format, list);
-  say(text ? text : "out of memory for a message", NULL, false);
+  say(file, text ? text : "out of memory for a message", NULL, false);
   free(text);
 }
 
 int say_failed(const char *format, ...) {
   va_list list;
   va_start(list, format);
-  say_formatted(format, list);
+  say_formatted(place(), format, list);
   va_end(list);
   return EXIT_FAILED;
 }
@@ -98,27 +120,54 @@ int say_failed(const char *format, ...) {
 int say_usage(const char *format, ...) {
   va_list list;
   va_start(list, format);
-  say_formatted(format, list);
+  say_formatted(place(), format, list);
   va_end(list);
-  fprintf(stderr, "Try 'rowscan %s%s--help'.\n", command ? command : "", command ? " " : "");
+  fprintf(place(), "Try 'rowscan %s%s--help'.\n", command ? command : "", command ? " " : "");
   return EXIT_USAGE;
 }
 
 void say_note(const char *format, ...) {
   va_list list;
   va_start(list, format);
-  say_formatted(format, list);
+  say_formatted(stderr, format, list);
   va_end(list);
 }
 
 int say_message(const char *what, const char *message) {
-  say(what, message, true);
+  say(place(), what, message, true);
   return EXIT_FAILED;
 }
 
 int say_library(const char *what, rowscan_status status) {
   const char *message = rowscan_last_error();
   return say_message(what, *message ? message : rowscan_status_name(status));
+}
+
+/* ---- failures that are kept ------------------------------------------------------------------------------------- */
+
+bool say_keep(void) {
+  keeper = open_memstream(&kept, &kept_bytes);
+  return keeper != NULL;
+}
+
+const char *say_what_is_kept(void) {
+  return keeper && !fflush(keeper) ? kept : "";
+}
+
+void say_keep_no_more(void) {
+  if (keeper)
+    fclose(keeper);
+  free(kept);
+  keeper = NULL;
+  kept = NULL;
+}
+
+void say_kept(int rank, const char *message) {
+  flockfile(stderr);
+  set_prefix(rank);
+  fputs(prefix, stderr);
+  fputs(message, stderr);
+  funlockfile(stderr);
 }
 
 /* ---- progress ---------------------------------------------------------------------------------------------------- */

@@ -17,6 +17,9 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 /* The subcommand that messages name: "rowscan: scan: ...". NULL for none. */
 void say_command(const char *name);
 
+/* The rank that prefixes name besides: "rowscan: scan: rank 2: ...". -1, as at first: none. */
+void say_rank(int rank);
+
 /*
  * Prints a message; returns EXIT_FAILED, so that a failure is one line: return say_failed("...", ...). Messages are one
  * line that does not control the terminal, whatever names are in it: see base/plain.h.
@@ -45,6 +48,15 @@ void say_part(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* What programs read: the very bytes, but where standard output is a terminal; lines: it may have several. */
 void say_exactly(const char *text, bool lines);
+
+/*
+ * Failures are kept from now on instead of printed, without the prefix; notes are printed as ever. false: no memory.
+ * say_kept prints what was kept, here or by another process, with the prefix of that rank.
+ */
+bool say_keep(void);
+const char *say_what_is_kept(void);
+void say_keep_no_more(void);
+void say_kept(int rank, const char *message);
 
 /* "rowscan: scan: ", for a signal handler, which must not format. */
 const char *say_prefix(void);
