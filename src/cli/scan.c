@@ -19,6 +19,8 @@
 #include "op_file.h"
 #include "options.h"
 #include "output.h"
+#include "parts.h"
+#include "ranks.h"
 #include "say.h"
 #include "session.h"
 #include "spec/half.h"
@@ -30,7 +32,7 @@ typedef struct cli_array {
   const char *name; /* as messages have it */
   npy_header header;
   int64_t strides[NPY_RANK_MAX]; /* in elements */
-  const void *data;              /* aligned to its type */
+  const void *data;              /* from take_part on the part's, aligned to its type */
   void *map, *copy;
   size_t map_bytes, copy_bytes;
 } cli_array;
@@ -117,25 +119,43 @@ static int take_file(cli_array *array, int file, bool is_standard, bool allow_bf
                      : say_failed("%s: is not a regular file; pass a pipe as standard input, -", array->name);
 }
 
-/* Engines want elements aligned to their size. NumPy pads headers to 64 bytes (16 in old versions), others need not. */
-static int align(cli_array *array) {
-  size_t bytes = (size_t)array->header.bytes;
-  if (!((uintptr_t)array->data % rowscan_type_bytes(array->header.type)))
+/* The part alone, in memory of its own. */
+static int copy_part(cli_array *array, const cli_part *part) {
+  int64_t shape[NPY_RANK_MAX];
+  const npy_header *header = &array->header;
+  size_t bytes = rowscan_type_bytes(header->type);
+  memcpy(shape, header->shape, sizeof shape);
+  shape[part->dim] = part->end - part->begin;
+  for (int d = 0; d < header->rank; d++)
+    bytes *= (size_t)shape[d];
+  npy_strides(array->strides, header->rank, shape, header->fortran);
+  array->data = array->map; /* of no elements: never read, but a page is aligned */
+  if (!bytes)
     return EXIT_OK;
-  if (!bytes) {
-    array->data = array->map; /* never read, but a page is aligned */
-    return EXIT_OK;
-  }
   array->copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (array->copy == MAP_FAILED) {
     array->copy = NULL;
     return say_failed("%s: the data starts at byte %zu, which is not a multiple of the element size, and there is no "
                       "memory for an aligned copy of %zu bytes",
-                      array->name, array->header.data_start, bytes);
+                      array->name, header->data_start, bytes);
   }
   array->copy_bytes = bytes;
-  memcpy(array->copy, array->data, bytes);
+  part_copy(array->copy, part, (const char *)array->map + header->data_start, header);
   array->data = array->copy;
+  return EXIT_OK;
+}
+
+/*
+ * Lets the data begin at the part; one number for all elements has no file. Engines want elements aligned to their
+ * size. NumPy pads headers to 64 bytes (16 in old versions), others need not.
+ */
+static int take_part(cli_array *array, const cli_part *part) {
+  if (!array->map)
+    return EXIT_OK;
+  size_t bytes = rowscan_type_bytes(array->header.type);
+  if ((uintptr_t)array->data % bytes)
+    return copy_part(array, part);
+  array->data = (const char *)array->data + part->begin * array->strides[part->dim] * (int64_t)bytes;
   return EXIT_OK;
 }
 
@@ -145,7 +165,7 @@ static int parse(cli_array *array, bool allow_bf16) {
     return say_failed("%s: %s", array->name, why);
   npy_strides(array->strides, array->header.rank, array->header.shape, array->header.fortran);
   array->data = (const char *)array->map + array->header.data_start;
-  return align(array);
+  return EXIT_OK;
 }
 
 /*
@@ -195,7 +215,7 @@ typedef struct scan_job {
   rowscan_type type, out_type, acc;
   rowscan_mask_mode mask_mode;
   int dim;
-  bool reverse, exclusive, include_initial, omit_nan, ties_first, quiet, verbose, json;
+  bool reverse, exclusive, include_initial, omit_nan, ties_first, quiet, verbose, json, mpi;
   cli_session session;
   /* as found */
   int segment_kind; /* of flags or keys; 0: none */
@@ -209,6 +229,11 @@ typedef struct scan_job {
   rowscan_type second_type;
   char *second; /* the file of the second output, in memory until the first one is written */
   size_t second_start, second_bytes;
+  cli_ranks ranks;
+  cli_part part;                    /* of the elements, which this process scans: without ranks all of them */
+  int64_t part_shape[NPY_RANK_MAX]; /* of the inputs */
+  cli_shared shared, shared_second; /* with ranks, in the place of out and of the file in second */
+  char *part_out;                   /* this rank's elements of it; those of the other are `second` */
   const char *engine;
   double seconds, total_seconds;
 } scan_job;
@@ -264,6 +289,26 @@ static int check_further(scan_job *job) {
   return read_params(job, op->params);
 }
 
+/* What ranks cannot do. They scan on the host engine. */
+static int check_ranks(scan_job *job) {
+  static const char only_host[] = "but --mpi, which is given too, scans on the host engine";
+  if (!job->mpi)
+    return OPTIONS_READ;
+  if (!ranks_served())
+    return say_failed("--mpi: this command was built without MPI; to build one with it, pass --with-mpi to configure");
+  if (!strcmp(job->in_name, "-") || !strcmp(job->out_name, "-"))
+    return say_usage("--mpi: %s is '-', but ranks read and write files that all of them can open",
+                     strcmp(job->in_name, "-") ? "OUT.npy" : "IN.npy");
+  if (job->op_file)
+    return say_usage("--op-file: '%s' is an operator for GPUs, %s", job->op_file, only_host);
+  if (job->session.engine == ROWSCAN_ENGINE_CUDA)
+    return say_usage("--engine: cuda, %s", only_host);
+  if (job->session.device >= 0)
+    return say_usage("--device: %d is the number of a GPU, %s", job->session.device, only_host);
+  job->session.engine = ROWSCAN_ENGINE_HOST;
+  return OPTIONS_READ;
+}
+
 static int read_scan_options(scan_job *job, int argc, char **argv) {
   cli_kind mask_mode = kind_mask_mode; /* of its words those that others have options for are not offered */
   mask_mode.value = "select|multiply";
@@ -305,6 +350,7 @@ static int read_scan_options(scan_job *job, int argc, char **argv) {
       {"dtype", 0, &kind_type, &job->out_type, "type of OUT (IN's type; for integers i64 or u64)"},
       {"acc", 0, &kind_acc, &job->acc, "accumulator (f32; f64 for f64; OUT's type for integers), or fixed point"},
       SESSION_OPTIONS(job->session),
+      {"mpi", 0, &kind_switch, &job->mpi, "under mpirun: each process scans a part of the array, on the CPU"},
       {"json", 0, &kind_switch, &job->json, "print a summary as a JSON object"},
       {"verbose", 'v', &kind_switch, &job->verbose, "print a summary in words, on standard error"},
       {"quiet", 'q', &kind_switch, &job->quiet, "no progress line"},
@@ -341,7 +387,9 @@ static int read_scan_options(scan_job *job, int argc, char **argv) {
     return say_usage("--coefficient: '%s', but %s accepts no coefficient; linear_recurrence does", job->coefficient,
                      rowscan_op_name(job->op));
   status = check_further(job);
-  return status == OPTIONS_READ ? choose_beside(job) : status;
+  if (status == OPTIONS_READ)
+    status = choose_beside(job);
+  return status == OPTIONS_READ ? check_ranks(job) : status;
 }
 
 /* ---- the inputs -------------------------------------------------------------------------------------------------- */
@@ -449,6 +497,21 @@ static int open_beside(scan_job *job) {
   return status;
 }
 
+static int take_parts(scan_job *job) {
+  const npy_header *in = &job->in.header;
+  job->part = part_of(&job->ranks.comm, job->dim, in->shape[job->dim], job->reverse);
+  memcpy(job->part_shape, in->shape, sizeof in->shape);
+  job->part_shape[job->dim] = job->part.end - job->part.begin;
+  int status = take_part(&job->in, &job->part);
+  if (status == EXIT_OK)
+    status = take_part(&job->mask.array, &job->part);
+  if (status == EXIT_OK)
+    status = take_part(&job->segments.array, &job->part);
+  for (int i = 0; i < RS_MOST_MORE && status == EXIT_OK; i++)
+    status = take_part(&job->more[i].array, &job->part);
+  return status;
+}
+
 /* ---- the output -------------------------------------------------------------------------------------------------- */
 
 static unsigned flags_of(const scan_job *job) {
@@ -501,9 +564,39 @@ static int shape_out(scan_job *job) {
                            npy_shape_text(text, in->rank, job->out_shape));
 }
 
+/* The bytes of a part of an array; its shape is that of the inputs, or with `more` one element longer. */
+static size_t part_bytes(const scan_job *job, rowscan_type type, bool more) {
+  size_t bytes = rowscan_type_bytes(type);
+  for (int d = 0; d < job->in.header.rank; d++)
+    bytes *= (size_t)(job->part_shape[d] + (more && d == job->dim));
+  return bytes;
+}
+
+/* Of a file that all ranks write. */
+static cli_shared shared_of(const scan_job *job, rowscan_type type, const int64_t *shape) {
+  cli_shared file = {.output = OUTPUT_NONE, .type = type, .rank = job->in.header.rank};
+  memcpy(file.shape, shape, sizeof file.shape);
+  return file;
+}
+
+static int open_shared(scan_job *job) {
+  size_t bytes = part_bytes(job, job->out_type, job->include_initial);
+  job->part_out = malloc(bytes + 1);
+  int status = job->part_out ? EXIT_OK : say_failed("%s: out of memory for %zu bytes", job->out_name, bytes);
+  status = ranks_agree(&job->ranks, status);
+  if (status != EXIT_OK)
+    return status;
+  job->shared = shared_of(job, job->out_type, job->out_shape);
+  status = shared_open(&job->shared, &job->ranks, job->out_name);
+  if (status == EXIT_OK && job->second_name)
+    status = ranks_agree(
+        &job->ranks, job->ranks.comm.rank ? EXIT_OK : output_apart(&job->shared.output, "--second", job->second_name));
+  return status;
+}
+
 static int open_out(scan_job *job) {
-  if (shape_out(job) != EXIT_OK)
-    return EXIT_FAILED;
+  if (job->mpi)
+    return open_shared(job);
   job->out_start = npy_format(job->out_header, job->out_type, job->in.header.rank, job->out_shape);
   int status = output_open(&job->out, job->out_name);
   if (status == EXIT_OK)
@@ -515,7 +608,7 @@ static int open_out(scan_job *job) {
   return status;
 }
 
-/* The second output has the shape of the input. */
+/* The second output has the shape of the input, and this process its part. */
 static int make_second(scan_job *job) {
   int64_t bytes = (int64_t)rowscan_type_bytes(job->second_type);
   const npy_header *in = &job->in.header;
@@ -526,9 +619,10 @@ static int make_second(scan_job *job) {
   for (int d = 0; d < in->rank; d++) /* fewer than the first one has, or as many, which are counted */
     bytes *= in->shape[d];
   job->second_bytes = job->second_start + (size_t)bytes;
-  job->second = malloc(job->second_bytes);
+  size_t held = job->second_start + part_bytes(job, job->second_type, false);
+  job->second = malloc(held);
   if (!job->second)
-    return say_failed("%s: out of memory for %zu bytes", job->second_name, job->second_bytes);
+    return say_failed("%s: out of memory for %zu bytes", job->second_name, held);
   memcpy(job->second, header, job->second_start);
   return EXIT_OK;
 }
@@ -543,18 +637,21 @@ static rowscan_input input_of(const cli_beside *beside) {
 }
 
 static int scan(scan_job *job, rowscan_context *context) {
-  int64_t strides[NPY_RANK_MAX];
+  int64_t shape[NPY_RANK_MAX], strides[NPY_RANK_MAX];
   const npy_header *header = &job->in.header;
-  npy_strides(strides, header->rank, job->out_shape, false);
+  char *out = job->mpi ? job->part_out : (char *)job->out.map + job->out_start;
+  memcpy(shape, job->part_shape, sizeof shape);
+  shape[job->dim] += job->include_initial;
+  npy_strides(strides, header->rank, shape, false);
   rowscan_problem problem = {
       .size = sizeof problem,
       .op = job->op,
       .flags = flags_of(job) | (job->include_initial ? ROWSCAN_INCLUDE_INITIAL : 0),
       .rank = header->rank,
       .dim = job->dim,
-      .shape = header->shape,
+      .shape = job->part_shape,
       .input = {.data = job->in.data, .type = header->type, .strides = job->in.strides},
-      .output = {.data = (char *)job->out.map + job->out_start, .type = job->out_type, .strides = strides},
+      .output = {.data = out, .type = job->out_type, .strides = strides},
       .mask_mode = job->mask_mode,
       .acc_type = job->acc,
   };
@@ -567,26 +664,46 @@ static int scan(scan_job *job, rowscan_context *context) {
   if (job->second)
     problem.second = (rowscan_output){.data = job->second + job->second_start, .type = job->second_type};
   double start = rs_now_seconds();
-  rowscan_status status = rowscan_scan_host(context, &problem);
+  rowscan_status status =
+      job->mpi ? rowscan_shard_scan(context, &problem, &job->ranks.comm, NULL) : rowscan_scan_host(context, &problem);
   job->seconds = rs_now_seconds() - start;
   progress_end();
   return status == ROWSCAN_OK ? EXIT_OK : say_library(job->in.name, status);
 }
 
 static int scan_in_context(scan_job *job) {
-  rowscan_context *context;
-  int status = session_open(&context, &job->session);
-  if (status != EXIT_OK)
-    return status;
-  job->engine = session_engine_name(context);
-  if (job->session.progress)
-    progress_start();
-  status = scan(job, context);
+  rowscan_context *context = NULL;
+  int status = ranks_agree(&job->ranks, session_open(&context, &job->session));
+  if (status == EXIT_OK) {
+    job->engine = session_engine_name(context);
+    if (job->session.progress)
+      progress_start();
+    status = ranks_agree(&job->ranks, scan(job, context));
+  }
   rowscan_close(context);
   return status;
 }
 
+static int commit_shared(scan_job *job) {
+  cli_ranks *ranks = &job->ranks;
+  int status = shared_commit(&job->shared, ranks, &job->part, job->part_out, job->include_initial, job->reverse);
+  if (status != EXIT_OK || !job->second)
+    return status;
+  status =
+      ranks_agree(ranks, ranks->comm.rank ? EXIT_OK : output_apart(&job->shared.output, "--second", job->second_name));
+  if (status == EXIT_OK) {
+    job->shared_second = shared_of(job, job->second_type, job->in.header.shape);
+    status = shared_open(&job->shared_second, ranks, job->second_name);
+  }
+  if (status == EXIT_OK)
+    status =
+        shared_commit(&job->shared_second, ranks, &job->part, job->second + job->second_start, false, job->reverse);
+  return status;
+}
+
 static int commit(scan_job *job) {
+  if (job->mpi)
+    return commit_shared(job);
   progress_writing();
   int status = output_commit(&job->out);
   if (status == EXIT_OK && job->second)
@@ -597,22 +714,40 @@ static int commit(scan_job *job) {
   return status;
 }
 
-static int run_scan(scan_job *job) {
-  double start = rs_now_seconds();
+static int open_inputs(scan_job *job) {
   int status = open_in(job);
   if (status == EXIT_OK)
     status = open_beside(job);
   if (status == EXIT_OK)
     status = complete_types(job);
   if (status == EXIT_OK)
+    status = shape_out(job);
+  return status == EXIT_OK ? take_parts(job) : status;
+}
+
+/* Whether all ranks have found arrays of the same shape; of the same types is what the scan asks. */
+static int compare_inputs(scan_job *job) {
+  int64_t facts[NPY_RANK_MAX + 1] = {job->in.header.rank};
+  memcpy(facts + 1, job->in.header.shape, sizeof job->in.header.shape);
+  return ranks_agree_on(&job->ranks, job->in.name, facts, sizeof facts);
+}
+
+static int run_scan(scan_job *job) {
+  double start = rs_now_seconds();
+  int status = ranks_agree(&job->ranks, open_inputs(job));
+  if (status == EXIT_OK)
+    status = compare_inputs(job);
+  if (status == EXIT_OK)
     status = open_out(job);
   if (status == EXIT_OK)
-    status = make_second(job);
+    status = ranks_agree(&job->ranks, make_second(job));
   if (status == EXIT_OK)
     status = scan_in_context(job);
   if (status == EXIT_OK)
     status = commit(job);
   output_abandon(&job->out);
+  shared_abandon(&job->shared);
+  shared_abandon(&job->shared_second);
   job->total_seconds = rs_now_seconds() - start;
   return status;
 }
@@ -655,6 +790,8 @@ static void print_scan_json(const scan_job *job) {
   json_text(&json, "out_type", rowscan_type_name(job->out_type));
   json_text(&json, "acc", rowscan_type_name(job->acc));
   json_text(&json, "engine", job->engine);
+  if (job->mpi)
+    json_integer(&json, "ranks", job->ranks.comm.ranks);
   json_number(&json, "seconds", job->seconds);
   json_number(&json, "gbs", gbs(job));
   json_number(&json, "total_seconds", job->total_seconds);
@@ -662,33 +799,49 @@ static void print_scan_json(const scan_job *job) {
 }
 
 static void print_scan_summary(const scan_job *job) {
-  char text[NPY_SHAPE_TEXT_MAX];
-  say_note("%s: %s of %s %s along dimension %d, %s out, on the %s engine: %.3f s, %.2f GB/s; %.3f s with the files",
-           job->out.name, rowscan_op_name(job->op), rowscan_type_name(job->in.header.type),
+  char text[NPY_SHAPE_TEXT_MAX], ranks[40] = "";
+  if (job->mpi)
+    snprintf(ranks, sizeof ranks, " of %d rank%s", job->ranks.comm.ranks, job->ranks.comm.ranks == 1 ? "" : "s");
+  say_note("%s: %s of %s %s along dimension %d, %s out, on the %s engine%s: %.3f s, %.2f GB/s; %.3f s with the files",
+           job->mpi ? job->out_name : job->out.name, rowscan_op_name(job->op), rowscan_type_name(job->in.header.type),
            npy_shape_text(text, job->in.header.rank, job->in.header.shape), job->dim, rowscan_type_name(job->out_type),
-           job->engine, job->seconds, gbs(job), job->total_seconds);
+           job->engine, ranks, job->seconds, gbs(job), job->total_seconds);
+}
+
+static void print_scan(const scan_job *job) {
+  if (job->json)
+    print_scan_json(job);
+  if (job->verbose)
+    print_scan_summary(job);
+}
+
+static void close_job(scan_job *job) {
+  guard_map(NULL, 0, NULL, NULL);
+  free(job->second);
+  free(job->part_out);
+  array_close(&job->mask.array);
+  array_close(&job->segments.array);
+  for (int i = 0; i < RS_MOST_MORE; i++)
+    array_close(&job->more[i].array);
+  array_close(&job->in);
 }
 
 int command_scan(int argc, char **argv) {
-  scan_job job = {.dim = -1, .session = SESSION_DEFAULT, .out = OUTPUT_NONE};
-  int status = read_scan_options(&job, argc, argv);
-  if (status != OPTIONS_READ)
-    return status;
-  if (job.json)
-    output_prints();
-  if (!job.quiet && progress_possible()) /* the engine works in smaller pieces if it has to tell */
-    job.session.progress = progress_show;
-  status = run_scan(&job);
-  if (status == EXIT_OK && job.json)
-    print_scan_json(&job);
-  if (status == EXIT_OK && job.verbose)
-    print_scan_summary(&job);
-  guard_map(NULL, 0, NULL, NULL);
-  free(job.second);
-  array_close(&job.mask.array);
-  array_close(&job.segments.array);
-  for (int i = 0; i < RS_MOST_MORE; i++)
-    array_close(&job.more[i].array);
-  array_close(&job.in);
-  return status;
+  scan_job job = {.dim = -1, .session = SESSION_DEFAULT, .out = OUTPUT_NONE, .ranks = RANKS_ALONE};
+  job.shared.output = job.shared_second.output = job.out;
+  int status = ranks_start(&job.ranks, argc, argv);
+  if (status == EXIT_OK)
+    status = ranks_agree(&job.ranks, read_scan_options(&job, argc, argv));
+  if (status == OPTIONS_READ) {
+    if (job.json)
+      output_prints();
+    if (!job.quiet && !job.mpi && progress_possible()) /* the engine works in smaller pieces if it has to tell */
+      job.session.progress = progress_show;
+    status = run_scan(&job);
+    say_rank(-1);
+    if (status == EXIT_OK && job.ranks.comm.rank == 0)
+      print_scan(&job);
+    close_job(&job);
+  }
+  return ranks_finish(&job.ranks, status);
 }

@@ -1,0 +1,60 @@
+/*
+ * ranks.h - one command line that runs as many processes: all of them take each step or none does, and one speaks
+ * SPDX-License-Identifier: MIT
+ *
+ * What the processes have between them is a rowscan_comm, which a transport makes; ranks_mpi.c is the only one. Its
+ * all_gather ends the command if it fails.
+ *
+ * Messages of failures are kept from ranks_start on. When the ranks agree that a step has failed, rank 0 prints the
+ * message of the first rank that failed, with its number if others say something else, and all return its status.
+ * Warnings are printed at once, by each rank, with its number.
+ */
+#ifndef RANKS_H
+#define RANKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "rowscan.h"
+
+typedef struct cli_transport {
+  bool (*start)(rowscan_comm *comm);
+  void (*finish)(void);
+} cli_transport;
+
+/* For main, before the command runs: what --mpi uses. Without it ranks_served is false, and each process is alone. */
+void ranks_serve(const cli_transport *transport);
+bool ranks_served(void);
+
+typedef struct cli_ranks {
+  rowscan_comm comm; /* without all_gather: this process is alone */
+  bool told;         /* a failure, by rank 0 */
+} cli_ranks;
+
+#define RANKS_ALONE                                                                                                    \
+  {                                                                                                                    \
+    .comm = {.ranks = 1 }                                                                                              \
+  }
+
+/*
+ * Starts the transport if an argument is --mpi, and --help is none: options are read later, and a mistake in them is
+ * already a message for one rank. Returns EXIT_OK, or EXIT_FAILED having said why.
+ */
+int ranks_start(cli_ranks *ranks, int argc, char **argv);
+
+/*
+ * Each of these is called by all ranks. A status: of the first rank that failed, having told why; without a failure
+ * the caller's own, which is EXIT_OK or OPTIONS_READ.
+ */
+int ranks_agree(cli_ranks *ranks, int status);
+
+/* EXIT_OK, or EXIT_FAILED having said that a rank has other bytes than rank 0; `name` is of the file they tell of. */
+int ranks_agree_on(cli_ranks *ranks, const char *name, const void *facts, size_t bytes);
+
+/* Rank 0's bytes become everybody's. */
+void ranks_share(const cli_ranks *ranks, void *data, size_t bytes);
+
+/* Ends what ranks_start began. Returns the status that all processes exit with. */
+int ranks_finish(cli_ranks *ranks, int status);
+
+#endif
