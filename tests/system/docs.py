@@ -12,7 +12,8 @@ Python. By kind:
               else it runs on the host engine and, if it has main(), on the simulated GPU as well.
   cpp         Is the file NAME: an operator, for the command.
   sh          Runs as it stands there, with the built command. What changes the machine (STUBS) is looked up: the
-              target of make exists, configure has the option. In a block with the name `image` it runs in what the
+              target of make exists, configure has the option. With mpirun the command is one that has MPI, if there
+              is one here. In a block with the name `image` it runs in what the
               dockerfile before made, as a user without a name or a home, if this is root.
   cmake       Builds the page's last program.
   dockerfile  COPY and ENV are done in a folder; other instructions are read.
@@ -33,6 +34,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 from blocks import PAGES, TOUR, blocks, is_output  # noqa: E402
+from mpi_command import environment_of_mpi, flags_of_mpi, link_command  # noqa: E402
 
 STAND_IN = ROOT / "tests" / "support" / "stand_in"
 BUILD = Path(os.environ["ROWSCAN"]).parent if "ROWSCAN" in os.environ else ROOT / "build"
@@ -195,12 +197,26 @@ class Page:
     def sh(self, block):
         env, user = self.environment(bool(TAKES_GPU.search(block.text)) or block.name == "image"), None
         env["PATH"] = f"{self.bin}:{env['PATH']}"
+        if re.search(r"^mpirun", block.text, re.M):
+            env = self.with_mpi(env)
         if block.name == "image":
             env = {**{key: env[key] for key in env if not key.startswith("ROWSCAN")}, "ROWSCAN_NVRTC": "/nowhere",
                    **self.image_env}
             del env["HOME"]
             user = ANYONE if os.geteuid() == 0 else None
         return self.call(["sh", "-eu", "-c", block.text], env, self.image if block.name == "image" else None, user)
+
+    def with_mpi(self, env):
+        """Where the command is the one that configure --with-mpi makes."""
+        if not flags_of_mpi():
+            raise Skipped("no mpicc or no mpirun")
+        place = self.folder / ".mpi"
+        place.mkdir()
+        try:
+            link_command(BUILD, place / "rowscan")
+        except subprocess.CalledProcessError as error:
+            raise Wrong(str(error)) from error
+        return environment_of_mpi({**env, "PATH": f"{place}:{env['PATH']}"})
 
     def cmake(self, block):
         if not shutil.which("cmake") or not self.installed.shared or not self.program:
