@@ -312,17 +312,25 @@ static bool has_size(const rs_whole *whole, uint64_t bytes) {
 }
 
 bool rs_whole_join(rs_whole *whole, const char *temporary, uint64_t bytes) {
-  if (whole->file >= 0)
+  bool own = whole->file >= 0;
+  if (own)
     close(whole->file);
   memmove(whole->temporary, temporary, strlen(temporary) + 1);
   whole->file = rs_openat(whole->dir, temporary, O_WRONLY | O_NOFOLLOW, 0);
   if (whole->file < 0) {
     int error = errno;
-    unlinkat(whole->dir, temporary, 0);
-    return fail(whole, "the temporary file that another process created beside it cannot be opened", error);
+    if (own)
+      unlinkat(whole->dir, temporary, 0);
+    return fail(whole, "the temporary file that was created beside it cannot be opened", error);
   }
   rs_beside_hold(whole->file); /* one of the processes has it */
-  return has_size(whole, bytes) || fail(whole, "does not have the size that another process gave it", 0);
+  if (has_size(whole, bytes))
+    return true;
+  if (!own) {
+    close(whole->file);
+    whole->file = -1;
+  }
+  return fail(whole, "does not have the size that another process gave it", 0);
 }
 
 bool rs_whole_private(rs_whole *whole) {

@@ -59,8 +59,8 @@ bool rs_whole_find(rs_whole *whole, const char *path);
 bool rs_whole_create(rs_whole *whole, mode_t mode);
 
 /*
- * Opens the temporary that this process or another one has created beside the target, for writing alone. Whoever fails
- * removes it.
+ * Opens the temporary that this process or another one has created beside the target, for writing alone. On failure
+ * the one that has created it removes it.
  */
 bool rs_whole_join(rs_whole *whole, const char *temporary, uint64_t bytes);
 

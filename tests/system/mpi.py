@@ -30,7 +30,7 @@ ROWSCAN = os.path.abspath(os.environ.get("ROWSCAN", "build/rowscan"))
 WORK = tempfile.mkdtemp(prefix="rowscan-mpi-")
 unittest.addModuleCleanup(shutil.rmtree, WORK, ignore_errors=True)
 PROGRAM = os.path.join(WORK, "rowscan")
-FILES = ("mask", "heads", "tails", "keys", "coefficient", "more1", "more2", "more3", "more4")
+ANYONE = 12345  # a user whom no file knows
 
 
 def setUpModule():
@@ -43,6 +43,7 @@ class Case(unittest.TestCase):
         self.env = environment_of_mpi(os.environ)
         self.env["LC_ALL"] = "C"
         self.random = np.random.default_rng(7)
+        self.user = {}
 
     def path(self, name):
         return os.path.join(self.dir, name)
@@ -53,7 +54,7 @@ class Case(unittest.TestCase):
 
     def call(self, words, status=0):
         done = subprocess.run([str(word) for word in words], cwd=self.dir, env=self.env, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, **self.user)
         self.assertEqual(done.returncode, status, f"{shlex.join(map(str, words))}\n{done.stdout}{done.stderr}")
         return done.stdout, done.stderr
 
@@ -241,17 +242,28 @@ class Failures(Case):
             self.all_fail(1, "scan: in.npy: rank 1 found another array than rank 0", (1, *scan), (2, *there(*scan)))
         with self.subTest("a directory that not all see"):
             scan[-2] = self.path("in.npy")
-            self.all_fail(1, "scan: rank 1: out.npy: the temporary file that another process created", (1, *scan),
+            self.all_fail(1, "scan: rank 1: out.npy: the temporary file that was created", (1, *scan),
                       (1, *there(*scan)))
         with self.subTest("a disk that is full for one"):
             self.all_fail(1, "scan: rank 1: out.npy: cannot be written: File too large", (1, *scan),
                       (1, "sh", "-c", 'ulimit -f 300; "$@"', "sh", *scan))
 
-    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
     def test_no_permission(self):
+        """Root may write everywhere, so that it becomes somebody else."""
         os.mkdir(self.path("closed"), 0o555)
+        root = os.geteuid() == 0
+        if root:
+            os.chmod(WORK, 0o755)
+            os.chown(self.dir, ANYONE, ANYONE)
+            self.user = {"user": ANYONE, "group": ANYONE, "extra_groups": []}
+            self.env["HOME"] = self.dir
         self.all_fail(1, "scan: rank 0: closed/out.npy: cannot be created: Permission denied",
-                  (3, PROGRAM, "scan", "--mpi", "in.npy", "closed/out.npy"))
+                      (3, PROGRAM, "scan", "--mpi", "in.npy", "closed/out.npy"))
+        if root:  # a file whose owner may not open it, but others: the new one has its rights
+            with open(self.path("theirs.npy"), "wb") as file:
+                os.fchmod(file.fileno(), 0o002)
+            self.all_fail(1, "scan: theirs.npy: the temporary file that was created",
+                          (1, PROGRAM, "scan", "--mpi", "in.npy", "theirs.npy"))
 
     @unittest.skipIf(os.environ.get("RS_SANITIZE"), "a sanitizer wants to be the first library")
     def test_killed(self):
