@@ -6,6 +6,7 @@
 
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,46 +49,6 @@ static char *gather_all(const cli_ranks *ranks, const void *mine, size_t bytes) 
   return all;
 }
 
-/* ---- start and end ----------------------------------------------------------------------------------------------- */
-
-/* Whether the arguments ask for ranks, and not for help. */
-static bool asks_for_ranks(int argc, char **argv) {
-  bool asks = false;
-  for (int i = 0; i < argc && strcmp(argv[i], "--"); i++) {
-    if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-      return false;
-    asks = asks || !strcmp(argv[i], "--mpi");
-  }
-  return asks;
-}
-
-int ranks_start(cli_ranks *ranks, int argc, char **argv) {
-  if (!served || !asks_for_ranks(argc, argv))
-    return EXIT_OK;
-  /* Open MPI wants to handle SIGBUS, and prints a paragraph if somebody does. */
-  signal(SIGBUS, SIG_DFL);
-  bool started = served->start(&ranks->comm);
-  guard_install();
-  if (!started) {
-    *ranks = (cli_ranks)RANKS_ALONE;
-    return say_failed("--mpi: MPI does not start");
-  }
-  say_rank(ranks->comm.rank);
-  if (!say_keep())
-    give_up("--mpi: out of memory for messages");
-  return EXIT_OK;
-}
-
-int ranks_finish(cli_ranks *ranks, int status) {
-  if (!ranks->comm.all_gather)
-    return status;
-  if (!ranks->told)
-    status = ranks_agree(ranks, status);
-  say_keep_no_more();
-  served->finish();
-  return status;
-}
-
 /* ---- agreement --------------------------------------------------------------------------------------------------- */
 
 /* Of the first that failed; with its number unless they all say the same. */
@@ -96,8 +57,6 @@ static void print_failure(const cli_ranks *ranks, const char *messages, int fail
   bool same = true;
   for (int r = 0; r < ranks->comm.ranks; r++)
     same = same && !strncmp(messages + (size_t)r * MOST_MESSAGE, message, MOST_MESSAGE);
-  if (ranks->comm.rank)
-    return;
   say_kept(same ? -1 : failed, message);
 }
 
@@ -116,9 +75,11 @@ int ranks_agree(cli_ranks *ranks, int status) {
   int failed = first_failed(ranks, statuses);
   if (failed >= 0) {
     char message[MOST_MESSAGE] = {0};
-    strncpy(message, say_what_is_kept(), sizeof message - 1);
+    snprintf(message, sizeof message, "%s", say_what_is_kept());
+    memcpy(message + sizeof message - 2, "\n", 2); /* of one that was too long */
     char *messages = gather_all(ranks, message, sizeof message);
-    print_failure(ranks, messages, failed);
+    if (ranks->comm.rank == 0)
+      print_failure(ranks, messages, failed);
     free(messages);
     status = (int)statuses[failed];
     ranks->told = true;
@@ -127,14 +88,14 @@ int ranks_agree(cli_ranks *ranks, int status) {
   return status;
 }
 
-int ranks_agree_on(cli_ranks *ranks, const char *name, const void *facts, size_t bytes) {
+int ranks_agree_on(cli_ranks *ranks, const char *name, const char *differs, const void *facts, size_t bytes) {
   int status = EXIT_OK;
   if (!ranks->comm.all_gather)
     return status;
   char *all = gather_all(ranks, facts, bytes);
   for (int r = 1; r < ranks->comm.ranks && status == EXIT_OK; r++)
     if (memcmp(all, all + (size_t)r * bytes, bytes) != 0)
-      status = say_failed("%s: rank %d found another array than rank 0; all ranks must see the same files", name, r);
+      status = say_failed("%s: rank %d %s", name, r, differs);
   free(all);
   return ranks_agree(ranks, status);
 }
@@ -145,4 +106,54 @@ void ranks_share(const cli_ranks *ranks, void *data, size_t bytes) {
   char *all = gather_all(ranks, data, bytes);
   memcpy(data, all, bytes);
   free(all);
+}
+
+/* ---- start and end ----------------------------------------------------------------------------------------------- */
+
+/* Whether the arguments ask for ranks, and not for help. */
+static bool asks_for_ranks(int argc, char **argv) {
+  bool asks = false;
+  for (int i = 0; i < argc && strcmp(argv[i], "--"); i++) {
+    if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+      return false;
+    asks = asks || !strcmp(argv[i], "--mpi");
+  }
+  return asks;
+}
+
+/* FNV-1a, of the arguments with their ends. */
+static uint64_t digest_of(int argc, char **argv) {
+  uint64_t digest = 0xcbf29ce484222325u;
+  for (int i = 0; i < argc; i++)
+    for (size_t at = 0; at <= strlen(argv[i]); at++)
+      digest = (digest ^ (unsigned char)argv[i][at]) * 0x100000001b3u;
+  return digest;
+}
+
+int ranks_start(cli_ranks *ranks, int argc, char **argv) {
+  if (!served || !asks_for_ranks(argc, argv))
+    return EXIT_OK;
+  /* Open MPI wants to handle SIGBUS, and prints a paragraph if somebody does. */
+  signal(SIGBUS, SIG_DFL);
+  bool started = served->start(&ranks->comm);
+  guard_install();
+  if (!started) {
+    *ranks = (cli_ranks)RANKS_ALONE;
+    return say_failed("--mpi: MPI does not start");
+  }
+  say_rank(ranks->comm.rank);
+  if (!say_keep())
+    give_up("--mpi: out of memory for messages");
+  uint64_t digest = digest_of(argc, argv);
+  return ranks_agree_on(ranks, "--mpi", "has other arguments than rank 0", &digest, sizeof digest);
+}
+
+int ranks_finish(cli_ranks *ranks, int status) {
+  if (!ranks->comm.all_gather)
+    return status;
+  if (!ranks->told)
+    status = ranks_agree(ranks, status);
+  say_keep_no_more();
+  served->finish();
+  return status;
 }

@@ -38,7 +38,8 @@ typedef struct cli_ranks {
 
 /*
  * Starts the transport if an argument is --mpi, and --help is none: options are read later, and a mistake in them is
- * already a message for one rank. Returns EXIT_OK, or EXIT_FAILED having said why.
+ * already a message for one rank. Ranks with other arguments would take other steps, and are refused. Returns EXIT_OK,
+ * or EXIT_FAILED having said why.
  */
 int ranks_start(cli_ranks *ranks, int argc, char **argv);
 
@@ -48,8 +49,8 @@ int ranks_start(cli_ranks *ranks, int argc, char **argv);
  */
 int ranks_agree(cli_ranks *ranks, int status);
 
-/* EXIT_OK, or EXIT_FAILED having said that a rank has other bytes than rank 0; `name` is of the file they tell of. */
-int ranks_agree_on(cli_ranks *ranks, const char *name, const void *facts, size_t bytes);
+/* EXIT_OK if all ranks have the same bytes, else EXIT_FAILED having said "NAME: rank 2 DIFFERS". */
+int ranks_agree_on(cli_ranks *ranks, const char *name, const char *differs, const void *facts, size_t bytes);
 
 /* Rank 0's bytes become everybody's. */
 void ranks_share(const cli_ranks *ranks, void *data, size_t bytes);

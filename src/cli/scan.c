@@ -729,7 +729,8 @@ static int open_inputs(scan_job *job) {
 static int compare_inputs(scan_job *job) {
   int64_t facts[NPY_RANK_MAX + 1] = {job->in.header.rank};
   memcpy(facts + 1, job->in.header.shape, sizeof job->in.header.shape);
-  return ranks_agree_on(&job->ranks, job->in.name, facts, sizeof facts);
+  return ranks_agree_on(&job->ranks, job->in.name, "found another array than rank 0; all ranks must see the same files",
+                        facts, sizeof facts);
 }
 
 static int run_scan(scan_job *job) {

@@ -1,6 +1,8 @@
-"""mpi_command.py - the command with MPI, made of the objects of a build without it: `configure --with-mpi` adds one file
+"""mpi_command.py - the command with MPI, made of the objects of a build without it
 
 SPDX-License-Identifier: MIT
+
+`configure --with-mpi` adds one file, and compiles main.c with a macro.
 """
 import os
 import shlex

@@ -137,8 +137,9 @@ class Bytes(Case):
         self.same(np.where(weights < 0.1, np.nan, x), "--op=logsumexp", "--omit-nan", ranks=(3,))
         self.same(x, "--acc=fixed:20", "--dtype=f64", ranks=(2,))
         self.same(np.round(x), "--op=argmax", "--ties-first", ranks=(3,), second=True)
-        self.same(x, "--op=gae", "--params=0.99,0.95", "--reverse", ranks=(2,), second=True, more1=self.floats("f4", 3, 900),
-                  more2=self.floats("f4", 3, 900), more3=weights < 0.01, more4=weights < 0.02)
+        values, following = self.floats("f4", 3, 900), self.floats("f4", 3, 900)
+        self.same(x, "--op=gae", "--params=0.99,0.95", "--reverse", ranks=(2,), second=True, more1=values,
+                  more2=following, more3=weights < 0.01, more4=weights < 0.02)
 
     def test_files_of_others(self):
         """Fortran order, and data that is not aligned; bfloat16."""
@@ -237,7 +238,10 @@ class Failures(Case):
             os.rename(self.path("other/in.npy"), self.path("other.npy"))
             os.mkdir(self.path("nothing"))
             os.rename(self.path("other.npy"), self.path("other/in.npy"))
-            self.all_fail(1, "scan: rank 2: in.npy: cannot be opened", (2, *scan), (1, "env", "-C", self.path("nothing"), *scan))
+            self.all_fail(1, "scan: rank 2: in.npy: cannot be opened", (2, *scan),
+                          (1, "env", "-C", self.path("nothing"), *scan))
+        with self.subTest("another command line"):
+            self.all_fail(1, "scan: --mpi: rank 1 has other arguments than rank 0", (1, *scan), (1, *scan, "--reverse"))
         with self.subTest("an input of another shape"):
             self.all_fail(1, "scan: in.npy: rank 1 found another array than rank 0", (1, *scan), (2, *there(*scan)))
         with self.subTest("a directory that not all see"):
@@ -269,8 +273,8 @@ class Failures(Case):
     def test_killed(self):
         """A rank that is killed as it writes: the others end, and remove the file."""
         with open(self.path("die.c"), "w") as file:
-            file.write("#include <signal.h>\n#include <unistd.h>\nint fsync(int file) { return kill(getpid(), SIGKILL) + "
-                       "file; }\n")
+            file.write("#include <signal.h>\n#include <unistd.h>\n"
+                       "int fsync(int file) { return kill(getpid(), SIGKILL) + file; }\n")
         self.call([*shlex.split(os.environ.get("CC") or "cc"), "-shared", "-fPIC", "-o", "die.so", "die.c"])
         before, scan = self.listing(), [PROGRAM, "scan", "--mpi", "in.npy", "out.npy"]
         for words in (["-n", "2", *scan, ":", "-n", "1", "env", "LD_PRELOAD=./die.so", *scan],
