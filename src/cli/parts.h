@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT
  *
  * A part is a range of the scanned dimension, whole in all others. In memory it is an array of its own; in the file it
- * lies in runs, one for each index of the dimensions outside.
+ * lies in runs, one for each index of the dimensions outside. A run with its neighbours of the other ranks is a row.
  */
 #ifndef PARTS_H
 #define PARTS_H
@@ -30,18 +30,21 @@ typedef struct cli_shared {
   char header[NPY_HEADER_MAX];
   size_t start; /* of the data */
   rowscan_type type;
-  int rank;
+  int rank, dim;
   int64_t shape[NPY_RANK_MAX];
+  /* The array has one element more than the parts along `dim`, before the others in the order of the scan, and so has
+   * each part in memory. That of a later part is the last one of the part before, and not written. */
+  bool more;
+  bool reverse; /* of the scan */
 } cli_shared;
 
 /*
- * Called by all ranks, with the file's type, rank and shape filled in; each returns EXIT_OK, or on all ranks the
- * failure of one. shared_open makes room for the file. shared_commit writes each rank's part, and puts the file in its
- * place. more: the array has one element more than the part's along `dim`, before the others in the order of the
- * scan, and so has each part in memory; that of a later part is the last one of the part before, and not written.
+ * Called by all ranks, with type, rank, dim, shape, more and reverse filled in; each returns EXIT_OK, or on all ranks
+ * the failure of one. shared_open makes room for the file. shared_commit writes each rank's part, and puts the file in
+ * its place.
  */
 int shared_open(cli_shared *file, cli_ranks *ranks, const char *name);
-int shared_commit(cli_shared *file, cli_ranks *ranks, const cli_part *part, const void *data, bool more, bool reverse);
+int shared_commit(cli_shared *file, cli_ranks *ranks, const void *data);
 
 /* Removes it if it is still open. */
 void shared_abandon(cli_shared *file);

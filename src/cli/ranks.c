@@ -15,6 +15,8 @@
 
 enum { MOST_MESSAGE = 4096 }; /* bytes of a message that travel */
 
+static const char unreachable[] = "--mpi: the ranks cannot reach one another";
+
 static const cli_transport *served;
 
 void ranks_serve(const cli_transport *transport) {
@@ -42,7 +44,7 @@ static char *gather_all(const cli_ranks *ranks, const void *mine, size_t bytes) 
   }
   memcpy(send, mine, bytes);
   if (ranks->comm.all_gather(ranks->comm.user, send, all, padded))
-    give_up("--mpi: the ranks cannot reach one another");
+    give_up(unreachable);
   free(send);
   for (int r = 0; r < ranks->comm.ranks; r++)
     memmove(all + (size_t)r * bytes, all + (size_t)r * padded, bytes);
@@ -106,6 +108,13 @@ void ranks_share(const cli_ranks *ranks, void *data, size_t bytes) {
   char *all = gather_all(ranks, data, bytes);
   memcpy(data, all, bytes);
   free(all);
+}
+
+void ranks_exchange(const cli_ranks *ranks, const void *send, void *receive, size_t bytes) {
+  if (!ranks->comm.all_gather)
+    memcpy(receive, send, bytes);
+  else if (!served->all_to_all(send, receive, bytes))
+    give_up(unreachable);
 }
 
 /* ---- start and end ----------------------------------------------------------------------------------------------- */

@@ -2,8 +2,8 @@
  * ranks.h - one command line that runs as many processes: all of them take each step or none does, and one speaks
  * SPDX-License-Identifier: MIT
  *
- * What the processes have between them is a rowscan_comm, which a transport makes; ranks_mpi.c is the only one. Its
- * all_gather ends the command if it fails.
+ * What the processes have between them is a rowscan_comm, which a transport makes; ranks_mpi.c is the only one. If they
+ * cannot reach one another, the command ends.
  *
  * Messages of failures are kept from ranks_start on. When the ranks agree that a step has failed, rank 0 prints the
  * message of the first rank that failed, with its number if others say something else, and all return its status.
@@ -19,6 +19,7 @@
 
 typedef struct cli_transport {
   bool (*start)(rowscan_comm *comm);
+  bool (*all_to_all)(const void *send, void *receive, size_t bytes); /* as ranks_exchange */
   void (*finish)(void);
 } cli_transport;
 
@@ -54,6 +55,9 @@ int ranks_agree_on(cli_ranks *ranks, const char *name, const char *differs, cons
 
 /* Rank 0's bytes become everybody's. */
 void ranks_share(const cli_ranks *ranks, void *data, size_t bytes);
+
+/* Sends each rank its `bytes` bytes of `send`, and receives from each rank as many, in the order of their numbers. */
+void ranks_exchange(const cli_ranks *ranks, const void *send, void *receive, size_t bytes);
 
 /* Ends what ranks_start began. Returns the status that all processes exit with. */
 int ranks_finish(cli_ranks *ranks, int status);

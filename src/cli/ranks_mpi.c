@@ -20,8 +20,13 @@ static bool start_mpi(rowscan_comm *comm) {
   return rowscan_mpi_comm(comm, &world) == MPI_SUCCESS;
 }
 
+static bool all_to_all_mpi(const void *send, void *receive, size_t bytes) {
+  return bytes <= INT_MAX &&
+         MPI_Alltoall((void *)send, (int)bytes, MPI_BYTE, receive, (int)bytes, MPI_BYTE, world) == MPI_SUCCESS;
+}
+
 static void finish_mpi(void) {
   MPI_Finalize();
 }
 
-const cli_transport ranks_mpi = {.start = start_mpi, .finish = finish_mpi};
+const cli_transport ranks_mpi = {.start = start_mpi, .all_to_all = all_to_all_mpi, .finish = finish_mpi};

@@ -572,9 +572,14 @@ static size_t part_bytes(const scan_job *job, rowscan_type type, bool more) {
   return bytes;
 }
 
-/* Of a file that all ranks write. */
-static cli_shared shared_of(const scan_job *job, rowscan_type type, const int64_t *shape) {
-  cli_shared file = {.output = OUTPUT_NONE, .type = type, .rank = job->in.header.rank};
+/* Of a file that all ranks write; more: it has the initial elements. */
+static cli_shared shared_of(const scan_job *job, rowscan_type type, const int64_t *shape, bool more) {
+  cli_shared file = {.output = OUTPUT_NONE,
+                     .type = type,
+                     .rank = job->in.header.rank,
+                     .dim = job->dim,
+                     .more = more,
+                     .reverse = job->reverse};
   memcpy(file.shape, shape, sizeof file.shape);
   return file;
 }
@@ -586,7 +591,7 @@ static int open_shared(scan_job *job) {
   status = ranks_agree(&job->ranks, status);
   if (status != EXIT_OK)
     return status;
-  job->shared = shared_of(job, job->out_type, job->out_shape);
+  job->shared = shared_of(job, job->out_type, job->out_shape, job->include_initial);
   status = shared_open(&job->shared, &job->ranks, job->out_name);
   if (status == EXIT_OK && job->second_name)
     status = ranks_agree(
@@ -686,18 +691,17 @@ static int scan_in_context(scan_job *job) {
 
 static int commit_shared(scan_job *job) {
   cli_ranks *ranks = &job->ranks;
-  int status = shared_commit(&job->shared, ranks, &job->part, job->part_out, job->include_initial, job->reverse);
+  int status = shared_commit(&job->shared, ranks, job->part_out);
   if (status != EXIT_OK || !job->second)
     return status;
   status =
       ranks_agree(ranks, ranks->comm.rank ? EXIT_OK : output_apart(&job->shared.output, "--second", job->second_name));
   if (status == EXIT_OK) {
-    job->shared_second = shared_of(job, job->second_type, job->in.header.shape);
+    job->shared_second = shared_of(job, job->second_type, job->in.header.shape, false);
     status = shared_open(&job->shared_second, ranks, job->second_name);
   }
   if (status == EXIT_OK)
-    status =
-        shared_commit(&job->shared_second, ranks, &job->part, job->second + job->second_start, false, job->reverse);
+    status = shared_commit(&job->shared_second, ranks, job->second + job->second_start);
   return status;
 }
 

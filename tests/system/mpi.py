@@ -100,7 +100,8 @@ class Bytes(Case):
         self.assertEqual((told["engine"], told["shape"]), ("host", [100003]))
 
     def test_dimensions(self):
-        """Parts in one piece, and in many."""
+        """Parts in one piece, and in many: short ones, which ranks exchange, and long ones."""
+        self.same(self.floats("f4", 3, 50000), "--reverse", ranks=(2, 3))
         self.same(self.floats("f8", 1000, 7), "--dim=0", ranks=(3, 5))
         self.same(self.floats("f2", 7, 1000), "--reverse", "--exclusive", ranks=(2, 5))
         self.same(self.floats("f4", 5, 301, 6), "--dim=1", "--reverse", ranks=(2, 3))
@@ -113,11 +114,17 @@ class Bytes(Case):
         self.same(self.floats("f4", 3, 0), ranks=(2,))
         self.same(self.floats("f4", 0, 10), ranks=(2,))
 
+    def test_many_rows(self):
+        """More than ranks exchange at a time."""
+        self.same(self.random.random((300001, 16), "f4"), ranks=(3,))
+
     def test_initial(self):
         """One element more than the input: between parts it is written once."""
         self.same(self.floats("f4", 6, 1000), "--include-initial", ranks=(2, 5))
         self.same(self.floats("f4", 1000, 3), "--include-initial", "--reverse", "--dim=0", ranks=(3,))
         self.same(self.floats("f4", 5, 2), "--include-initial", ranks=(5,))
+        self.same(self.floats("f8", 3, 20000), "--include-initial", ranks=(3,))
+        self.same(self.floats("f8", 3, 20000), "--include-initial", "--reverse", ranks=(2,))
         self.same(self.floats("f4", 2), "--include-initial", "--reverse", ranks=(5,))
 
     def test_masks_and_segments(self):
