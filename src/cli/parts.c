@@ -100,7 +100,7 @@ static int put_runs(cli_shared *file, const cli_ranks *ranks, const char *data) 
  * one page in turn wait for one another. Of 2000000 rows of 16 f32, 2 ranks wrote their halves in 10.6 s, whole rows
  * in 0.3 s (2 cores of a VM, ext4).
  */
-enum { SHORT_RUN = 16 << 10, MOST_EXCHANGED = 16 << 20 };
+enum { SHORT_RUN = 16 << 10, MOST_EXCHANGED = 4 << 20 };
 
 /* Each rank sends each other one its runs of the rows that the other one writes: `share` of each batch. */
 typedef struct exchange {

@@ -254,10 +254,14 @@ class Failures(Case):
         with self.subTest("a directory that not all see"):
             scan[-2] = self.path("in.npy")
             self.all_fail(1, "scan: rank 1: out.npy: the temporary file that was created", (1, *scan),
-                      (1, *there(*scan)))
+                          (1, *there(*scan)))
         with self.subTest("a disk that is full for one"):
             self.all_fail(1, "scan: rank 1: out.npy: cannot be written: File too large", (1, *scan),
-                      (1, "sh", "-c", 'ulimit -f 300; "$@"', "sh", *scan))
+                          (1, "sh", "-c", 'ulimit -f 300; "$@"', "sh", *scan))
+        with self.subTest("the same, and the others want its pieces"):
+            np.save(self.path("in.npy"), np.ones((300001, 16), "f4"))
+            self.all_fail(1, "scan: rank 1: out.npy: cannot be written: File too large", (1, *scan),
+                          (1, "sh", "-c", 'ulimit -f 300; "$@"', "sh", *scan))
 
     def test_no_permission(self):
         """Root may write everywhere, so that it becomes somebody else."""
