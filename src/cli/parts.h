@@ -18,7 +18,7 @@ typedef struct cli_part {
   int64_t begin, end, length;
 } cli_part;
 
-/* That of a rank; of several parts none is larger than another by more than an eighth, if they are long. */
+/* That of a rank. Parts differ by an eighth of their mean length at most, and by one element if they are short. */
 cli_part part_of(const rowscan_comm *comm, int dim, int64_t length, bool reverse);
 
 /* Copies the part of an array into memory of its own, dense and in the array's order. */

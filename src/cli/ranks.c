@@ -119,15 +119,11 @@ void ranks_exchange(const cli_ranks *ranks, const void *send, void *receive, siz
 
 /* ---- start and end ----------------------------------------------------------------------------------------------- */
 
-/* Whether the arguments ask for ranks, and not for help. */
 static bool asks_for_ranks(int argc, char **argv) {
-  bool asks = false;
-  for (int i = 0; i < argc && strcmp(argv[i], "--"); i++) {
-    if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-      return false;
-    asks = asks || !strcmp(argv[i], "--mpi");
-  }
-  return asks;
+  for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
+    if (!strcmp(argv[i], "--mpi"))
+      return true;
+  return false;
 }
 
 /* FNV-1a, of the arguments with their ends. */

@@ -38,9 +38,9 @@ typedef struct cli_ranks {
   }
 
 /*
- * Starts the transport if an argument is --mpi, and --help is none: options are read later, and a mistake in them is
- * already a message for one rank. Ranks with other arguments would take other steps, and are refused. Returns EXIT_OK,
- * or EXIT_FAILED having said why.
+ * Starts the transport if an argument is --mpi. Options are read later, since a mistake in them is already a message
+ * for one rank; so an option's value that is --mpi asks for ranks, too. Ranks with other arguments would take other
+ * steps, and are refused. Returns EXIT_OK, or EXIT_FAILED having said why.
  */
 int ranks_start(cli_ranks *ranks, int argc, char **argv);
 

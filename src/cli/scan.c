@@ -835,6 +835,7 @@ int command_scan(int argc, char **argv) {
   scan_job job = {.dim = -1, .session = SESSION_DEFAULT, .out = OUTPUT_NONE, .ranks = RANKS_ALONE};
   job.shared.output = job.shared_second.output = job.out;
   int status = ranks_start(&job.ranks, argc, argv);
+  job.mpi = job.ranks.comm.all_gather != NULL;
   if (status == EXIT_OK)
     status = ranks_agree(&job.ranks, read_scan_options(&job, argc, argv));
   if (status == OPTIONS_READ) {

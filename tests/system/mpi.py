@@ -168,6 +168,14 @@ class Bytes(Case):
         self.call([PROGRAM, "scan", "--mpi", "in.npy", "many.npy"])
         self.assertEqual(self.read("many.npy"), self.read("one.npy"))
 
+    def test_file_of_that_name(self):
+        """Two processes that each take it for a name only would write one file."""
+        x = np.round(self.floats("f4", 3, 1000))
+        self.same(x, "--op=argmax", ranks=(2,), second=True)
+        self.call(["mpirun", "-n", "2", PROGRAM, "scan", "--op=argmax", "--second", "--mpi", "in.npy", "many.npy"])
+        self.assertEqual(self.read("many.npy"), self.read("one.npy"))
+        self.assertEqual(self.read("--mpi"), self.read("second1.npy"))
+
     def test_summary(self):
         """One rank speaks."""
         np.save(self.path("in.npy"), np.ones((2, 5)))
