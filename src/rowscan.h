@@ -1057,7 +1057,8 @@ ROWSCAN_API rowscan_status rowscan_problem_spec(const rowscan_problem *problem, 
  * bits are the same for integers, and for other types only up to the third chunk of 2^n elements.)
  *
  * rowscan_carry_scan scans the next chunk of each row, as rowscan_scan does: in memory that the engine can reach, in
- * place if wanted; on a GPU it is queued on `stream`, which must be NULL on the host. All chunks have the same op,
+ * place if wanted; on a GPU it is queued on `stream`, which must be NULL on the host. Of segments, LINEAR_RECURRENCE,
+ * LOGSUMEXP, EXTENDED_PROD, ARGMAX and ARGMIN the call waits for the stream. All chunks have the same op,
  * flags, types, mask mode, rank, dim and shape, except shape[dim], which may be 0. The first chunk of a reverse scan
  * holds the last elements. Initial values are those of the first chunk; totals are those of all elements so far. With
  * ROWSCAN_INCLUDE_INITIAL the additional element is the prefix before the chunk.
@@ -1073,8 +1074,7 @@ ROWSCAN_API rowscan_status rowscan_problem_spec(const rowscan_problem *problem, 
  * NULL is ignored.
  *
  * Errors: those of rowscan_scan; BAD_ARGUMENT (a chunk of another form); UNSUPPORTED (ARGMAX and ARGMIN in reverse,
- * whose indices count from an element that is not known yet; on a GPU: under capture; segments; LINEAR_RECURRENCE,
- * LOGSUMEXP, EXTENDED_PROD, ARGMAX, ARGMIN and operators of your own, whose totals are more than a value; further
+ * whose indices count from an element that is not known yet; on a GPU: under capture; operators of your own; further
  * arrays, see rowscan_problem.more).
  */
 ROWSCAN_API rowscan_status rowscan_carry_create(rowscan_carry **carry, rowscan_context *context) ROWSCAN_CHECKED

@@ -2,12 +2,13 @@
  * carry.c - one scan in chunks, each by a call of its own, with the bits of a single call
  * SPDX-License-Identifier: MIT
  *
- * On the host a chunk is the next shard of a fold (shard.h), of any operator. On a GPU: after k elements a row's state
- * is that of a binary counter: for each bit of k the total of the aligned block that it stands for, and the prefix
- * through that block. A chunk is taken in pieces that are aligned blocks of the whole row. A piece is scanned twice:
- * for its total, which the counter needs, and from the prefix before it, for its results. Where the piece completes a
- * larger block, the prefix after it is another grouping than the prefix before it combined with its total, and its last
- * inclusive result is taken from the counter. All of this is scans, of one element where two values are combined.
+ * A chunk is the next shard of a fold (shard.h), but for operators of numbers on a GPU, whose chunks wait for nothing.
+ * Of these: after k elements a row's state is that of a binary counter: for each bit of k the total of the aligned
+ * block that it stands for, and the prefix through that block. A chunk is taken in pieces that are aligned blocks of
+ * the whole row. A piece is scanned twice: for its total, which the counter needs, and from the prefix before it, for
+ * its results. Where the piece completes a larger block, the prefix after it is another grouping than the prefix before
+ * it combined with its total, and its last inclusive result is taken from the counter. All of this is scans, of one
+ * element where two values are combined.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,11 +42,16 @@ struct rowscan_carry {
   block init, fresh, scratch;          /* `fresh`: the total of the piece at hand */
   block total[LEVELS], prefix[LEVELS]; /* by the bits of count */
   CUevent done;                        /* recorded after the last chunk; NULL: none yet */
-  rs_fold fold;                        /* on the host, all before the next chunk */
+  rs_fold fold;                        /* or all before the next chunk */
 };
 
 static bool on_host(const rowscan_carry *carry) {
   return carry->context->engine == ROWSCAN_ENGINE_HOST;
+}
+
+/* Whether chunks are shards of a fold. On a GPU those are of which a number is not all that a total is. */
+static bool by_fold(const rowscan_carry *carry, const rowscan_spec *spec) {
+  return on_host(carry) || rs_spec_has_further(spec) || !rs_spec_keeps_totals(spec);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -305,15 +311,6 @@ static rowscan_status check_same(const rowscan_carry *carry, const rowscan_probl
 
 /* What the first chunk fixes, its initial values included. */
 static rowscan_status begin_carry(rowscan_carry *carry, const chunk *all, const rowscan_spec *spec, int64_t rows) {
-  if (rs_spec_has_further(spec))
-    return rs_fail(ROWSCAN_UNSUPPORTED, "chunk: a carry does not support further arrays, which this scan of %s has",
-                   rowscan_op_name(spec->op));
-  if (!rs_spec_keeps_totals(spec)) /* totals are kept as one */
-    return rs_spec_has_segments(spec)
-               ? rs_fail(ROWSCAN_UNSUPPORTED, "chunk: field 'mask_mode': %s, but a carry does not support segments",
-                         rs_mask_mode_values.words[spec->mask_mode])
-               : rs_fail(ROWSCAN_UNSUPPORTED, "chunk: field 'op': a carry does not support %s",
-                         rowscan_op_name(spec->op));
   rowscan_spec form = shared(spec);
   set_form(carry, all, &form);
   carry->state_bytes = (size_t)rs_product(rs_larger(rows, 1), (int64_t)rowscan_type_bytes(spec->acc_type));
@@ -350,7 +347,7 @@ static rowscan_status work(rowscan_carry *carry, const chunk *all, const rowscan
   return status;
 }
 
-/* ---- on the host ------------------------------------------------------------------------------------------------- */
+/* ---- by a fold --------------------------------------------------------------------------------------------------- */
 
 static rowscan_status begin_fold(rowscan_carry *carry, const chunk *all, const rs_shard *shard) {
   rowscan_spec form = shared(&shard->spec);
@@ -373,7 +370,7 @@ static rowscan_status begin_fold(rowscan_carry *carry, const chunk *all, const r
 static rowscan_status fold_chunk(rowscan_carry *carry, const chunk *all) {
   rs_shard shard;
   rs_fold own = {.blocks = 0};
-  rowscan_status status = rs_shard_read(&shard, carry->context, &all->problem, false, NULL);
+  rowscan_status status = rs_shard_read(&shard, carry->context, &all->problem, false, all->stream);
   if (status)
     return status;
   if (!carry->begun)
@@ -466,7 +463,7 @@ rowscan_status rowscan_carry_scan(rowscan_carry *carry, const rowscan_problem *g
   problem->input.strides = all.in;
   problem->output.strides = all.out;
   problem->mask.strides = all.mask;
-  return on_host(carry) ? fold_chunk(carry, &all) : on_device(carry, &all, &spec, rows.count);
+  return by_fold(carry, &spec) ? fold_chunk(carry, &all) : on_device(carry, &all, &spec, rows.count);
 }
 
 /* ---- open and close ---------------------------------------------------------------------------------------------- */
@@ -514,9 +511,8 @@ void rowscan_carry_destroy(rowscan_carry *carry) {
   RS_UNCANCELLED;
   if (!carry || rs_context_inherited(carry->context))
     return;
-  if (on_host(carry))
-    rs_fold_close(&carry->fold);
-  else
+  rs_fold_close(&carry->fold);
+  if (!on_host(carry))
     give_device(carry);
   free(carry);
 }

@@ -264,19 +264,43 @@ static void check_part(const cutting *c, rowscan_context *gpu, int i) {
   free(before.bytes);
 }
 
+static void check_outputs(const cutting *c, const char *how) {
+  for (int a = OUT; a < ARRAYS; a++) {
+    char *now = take(bytes_of(c, a)), what[60];
+    snprintf(what, sizeof what, "%s %s", a == OUT ? "results" : "totals", how);
+    device_download(now, c->device[a], bytes_of(c, a), NULL);
+    device_wait(NULL);
+    compare(c, what, now, c->host[a], bytes_of(c, a), c->type[a]);
+    memset(now, 0x5a, bytes_of(c, a));
+    device_upload(c->device[a], now, bytes_of(c, a), NULL);
+    device_wait(NULL);
+    free(now);
+  }
+}
+
+/* The parts as chunks, one after another. */
+static void check_carry(const cutting *c, rowscan_context *gpu) {
+  rowscan_carry *carry;
+  bool index = c->problem.op == ROWSCAN_ARGMAX || c->problem.op == ROWSCAN_ARGMIN;
+  if ((index && c->problem.flags & ROWSCAN_REVERSE) || !suite_ok(rowscan_carry_create(&carry, gpu), c->name))
+    return;
+  for (int i = 0; i < c->parts; i++) {
+    int64_t shape[RANK];
+    rowscan_problem p = part_of(c, true, c->cut[i], c->cut[i + 1], shape);
+    suite_ok(rowscan_carry_scan(carry, &p, NULL), c->name);
+  }
+  rowscan_carry_destroy(carry);
+  check_outputs(c, "of a carry");
+}
+
 static void check_cutting(const cutting *c, rowscan_context *gpu) {
   int64_t shape[RANK];
   rowscan_problem whole = part_of(c, false, 0, c->shape[c->problem.dim], shape);
   suite_ok(rowscan_scan(suite.host, &whole, NULL), c->name);
   for (int i = 0; i < c->parts; i++)
     check_part(c, gpu, i);
-  for (int a = OUT; a < ARRAYS; a++) {
-    char *now = take(bytes_of(c, a));
-    device_download(now, c->device[a], bytes_of(c, a), NULL);
-    device_wait(NULL);
-    compare(c, a == OUT ? "results" : "totals", now, c->host[a], bytes_of(c, a), c->type[a]);
-    free(now);
-  }
+  check_outputs(c, "of parts");
+  check_carry(c, gpu);
 }
 
 void group_parts(void) {
