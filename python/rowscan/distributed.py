@@ -23,6 +23,7 @@ DTensor: one that is sharded along the scanned dimension stays so, and nothing i
 scanned where it is.
 """
 import functools as _functools
+import math as _math
 import sys as _sys
 
 from . import _core
@@ -84,6 +85,17 @@ def _of_torch(group):
     if rank < 0:
         raise ValueError(f"group is {group}, and this process is not in it")
     return _Ranks(dist.get_world_size(group), rank, gather)
+
+
+def _nested(outer, inner):
+    """The ranks of a mesh of two dimensions, of which the outer one cuts first: each gathers along the inner one, and
+    passes that on along the outer one. A group of all of them would have to be made by all processes together."""
+    def gather(data):
+        n = len(data)
+        return [part[i * n:(i + 1) * n] for part in outer.gather(b"".join(inner.gather(data)))
+                for i in range(inner.size)]
+
+    return _Ranks(outer.size * inner.size, outer.rank * inner.size + inner.rank, gather)
 
 
 def _is_torch(x):
@@ -235,26 +247,43 @@ def _dtensor():
     return module and module.DTensor
 
 
+def _cut_along(x, dim):
+    """The dimensions of a DTensor's mesh that cut dim, in the order in which they cut it.
+
+    They do from the first to the last, but one with a _StridedShard cuts after those behind it whose sizes multiply to
+    its split_factor: FSDP beside tensor parallelism has these.
+    """
+    along, order = [i for i, p in enumerate(x.placements) if getattr(p, "dim", None) == dim], []
+    uneven = x.shape[dim] % _math.prod(map(x.device_mesh.size, along))
+    for i in reversed(along):
+        sizes = [_math.prod(map(x.device_mesh.size, order[:at])) for at in range(len(order) + 1)]
+        factor = getattr(x.placements[i], "split_factor", 1)
+        if factor not in sizes or factor > 1 and uneven:
+            raise NotImplementedError(f"x has the placements {x.placements}: {x.placements[i]!r} of {x.shape[dim]} "
+                                      "elements may have parts that lie apart")
+        order.insert(sizes.index(factor), i)
+    return order
+
+
 def _of_dtensor(run, plain, x, dim, options):
-    """Of a DTensor: on the group of the one dimension of its mesh that cuts the scanned one, or where it is."""
-    from torch.distributed.tensor import DTensor, Shard
+    """Of a DTensor: on the groups of those dimensions of its mesh that cut the scanned one, or where it is."""
+    from torch.distributed.tensor import DTensor
     if not -x.ndim <= dim < x.ndim:
         raise IndexError(f"dim is {dim}, and x has {x.ndim} dimensions")
     dim %= x.ndim
-    along = [i for i, p in enumerate(x.placements) if p.is_shard(dim)]
     if any(p.is_partial() for p in x.placements):
         raise NotImplementedError(f"x has the placements {x.placements}: redistribute() what is Partial first")
-    if any(p.is_shard() and type(p) is not Shard for p in x.placements) or len(along) > 1:
-        raise NotImplementedError(f"x has the placements {x.placements}, and one Shard({dim}) at most is served")
+    along = _cut_along(x, dim)
     for name, value in options.items():
         if name in ("totals", "out", "init", "second") and value is not None and value is not False:
             raise NotImplementedError(f"{name} is given, and scans of a DTensor have none")
         if isinstance(value, DTensor):
-            if value.placements != x.placements:
+            if list(map(repr, value.placements)) != list(map(repr, x.placements)):  # of 2.6, == is not of all they say
                 raise ValueError(f"{name} has the placements {value.placements}, and x {x.placements}")
             options[name] = value.to_local()
     if along:
-        y = _told(run, x.to_local(), dim, _of_torch(x.device_mesh.get_group(along[0])), options)
+        ranks = _functools.reduce(_nested, [_of_torch(x.device_mesh.get_group(i)) for i in along])
+        y = _told(run, x.to_local(), dim, ranks, options)
     else:
         y = plain(x.to_local(), dim, **options)
     stride = [1]
