@@ -293,7 +293,27 @@ def _of_dtensor(run, plain, x, dim, options):
     def whole(t):
         return DTensor.from_local(t, x.device_mesh, x.placements, run_check=False, shape=x.shape, stride=tuple(stride))
 
-    return tuple(map(whole, y)) if isinstance(y, tuple) else whole(y)
+    return type(y)(map(whole, y)) if isinstance(y, tuple) else whole(y)
+
+
+def _of_torchs(name, function, x, dim, dtype=None):
+    """torch.cumsum(x, dim, dtype=dtype) and the others of a DTensor, which are cut over ranks or where they are;
+    NotImplemented: gradients, or a tensor, that torch alone serves. function: torch's own."""
+    cut = _TORCHS[name]
+    options = {} if dtype is None else {"dtype": dtype}
+    try:
+        along = _cut_along(x, dim % x.ndim)
+    except NotImplementedError:
+        return NotImplemented
+    if along and (x.device.type != "cpu" or _wants_gradient(x) and (name != "cumsum" or dtype not in (None, x.dtype))):
+        return NotImplemented
+    differentiable = lambda x, dim, ranks, _: _differentiate_sum(x, dim, ranks, {})  # noqa: E731
+    return _of_dtensor(_runner(cut, differentiable), function, x, dim, options)
+
+
+_TORCHS = {"cumsum": _cumsum, "cumprod": _cumprod, "logcumsumexp": _logcumsumexp,
+           "cummax": lambda x, dim: _sys.modules["torch"].return_types.cummax(_cummax(x, dim, indices=True)),
+           "cummin": lambda x, dim: _sys.modules["torch"].return_types.cummin(_cummin(x, dim, indices=True))}
 
 
 # ---- the functions ---------------------------------------------------------------------------------------------------
@@ -322,13 +342,8 @@ def _told(run, x, dim, ranks, options):
         raise
 
 
-def _run(plain, x, dim, axis, group, comm, options, differentiable=None):
-    axis_name = options.pop("axis_name", None)
-    if _is_jax(x) != (axis_name is not None):
-        raise TypeError("axis_name is for arrays of JAX, in shard_map, and these need it")
-    if axis_name is not None:
-        return _over_axis(plain, x, _dim_of(x, dim, axis), axis_name, options)
-
+def _runner(plain, differentiable):
+    """A scan of one rank's part, by the function that has its gradients where they are wanted."""
     def run(x, dim, ranks, options):
         if _wants_gradient(x, *options.values()):
             if differentiable is None:
@@ -337,6 +352,17 @@ def _run(plain, x, dim, axis, group, comm, options, differentiable=None):
             return differentiable(x, dim, ranks, options)
         return ranks.run(lambda: plain(x, dim, **options))
 
+    return run
+
+
+def _run(plain, x, dim, axis, group, comm, options, differentiable=None):
+    axis_name = options.pop("axis_name", None)
+    if _is_jax(x) != (axis_name is not None):
+        raise TypeError("axis_name is for arrays of JAX, in shard_map, and these need it")
+    if axis_name is not None:
+        return _over_axis(plain, x, _dim_of(x, dim, axis), axis_name, options)
+
+    run = _runner(plain, differentiable)
     tensor = _dtensor()
     if tensor and isinstance(x, tensor):
         if group is not None or comm is not None:

@@ -3,12 +3,16 @@
 SPDX-License-Identifier: MIT
 """
 import contextlib
+import sys
 import threading
 import warnings
 
 import torch
+from torch._subclasses import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
 
 from . import _core, _torch_operators as operators
+from ._after import after_import
 from ._errors import Unsupported
 from ._torch import library
 from ._torch_operators import TYPES
@@ -164,6 +168,53 @@ for _name, _op in _OWN:
         _library.impl("other_" + _name, _other(_op), _key)
 
 
+# ---- DTensor ---------------------------------------------------------------------------------------------------------
+
+# torch's dispatcher of DTensor gathers what is cut along the scanned dimension, and is behind autograd. So a DTensor is
+# met before: while something is patched, its class has this __torch_function__ in the place of the one that is off.
+
+_NAMES = "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"
+_FUNCTIONS = {function: name for name in _NAMES for function in (getattr(torch, name), getattr(torch.Tensor, name))}
+_TRACED = FakeTensor, FunctionalTensor  # what lies in a DTensor while torch.compile traces
+
+
+def _torch_function(cls, function, types, args=(), kwargs=None):
+    kwargs = kwargs or {}
+    name = None if torch.compiler.is_dynamo_compiling() else _FUNCTIONS.get(function)
+    with torch._C.DisableTorchFunctionSubclass():
+        y = NotImplemented if name is None else _of_dtensor(name, *args, **kwargs)
+        return function(*args, **kwargs) if y is NotImplemented else y
+
+
+def _of_dtensor(name, input=None, dim=None, *, axis=None, dtype=None, **others):
+    """torch.cumsum and the others of a DTensor; NotImplemented: torch has what becomes of them."""
+    from . import distributed
+    dim = axis if dim is None else dim
+    if others or not isinstance(input, _dtensor()) or type(dim) is not int or not -input.ndim <= dim < input.ndim:
+        return NotImplemented
+    patch = _patches.get(input.device.type.upper())
+    if not patch or not patch.wanted or not _served(input, dtype) or any(p.is_partial() for p in input.placements):
+        return NotImplemented
+    if name == "logcumsumexp" and not input.is_floating_point() or isinstance(input._local_tensor, _TRACED):
+        return NotImplemented
+    return distributed._of_torchs(name, getattr(torch, name), input, dim, dtype)
+
+
+def _dtensor():
+    return getattr(sys.modules.get("torch.distributed.tensor"), "DTensor", None)
+
+
+def _meet_dtensors():
+    """Or no longer, where nothing is patched any more."""
+    wanted = any(patch.wanted for patch in _patches.values())
+    if _dtensor() is not None:
+        _dtensor().__torch_function__ = (classmethod(_torch_function) if wanted else
+                                         torch._C._disabled_torch_function_impl)
+
+
+after_import("torch.distributed.tensor", _meet_dtensors)
+
+
 def _patches_of(devices):
     for device in devices:
         if device not in ("CPU", "CUDA"):
@@ -181,7 +232,9 @@ def patched(*devices):
     that inductor makes of them, and dtypes that rowscan has no type for, such as complex ones, which stay torch's
     (where torch.library.get_kernel is not there yet, they are refused). A dim out of range may be a RuntimeError in
     place of an IndexError. Of 0.0 and -0.0 a maximum is 0.0 and a minimum -0.0, and so is what the indices are of;
-    torch takes the later one. The dispatcher is the process's: other threads see the change too. It may be nested;
+    torch takes the later one. A DTensor on the CPU that is sharded along dim is not gathered: rowscan.distributed scans
+    it. What is left to torch, which gathers or raises: out= and in-place forms, torch.compile, and gradients of all but
+    cumsum. The dispatcher is the process's: other threads see the change too. It may be nested;
     the last to leave brings torch's own kernels back, after an exception too.
 
     >>> with rowscan.torch.patched("CPU"):
@@ -192,12 +245,14 @@ def patched(*devices):
         patches = _patches_of(devices or ("CUDA",))
         for patch in patches:
             patch.enter()
+        _meet_dtensors()
     try:
         yield
     finally:
         with _patch_lock:
             for patch in patches:
                 patch.leave()
+            _meet_dtensors()
 
 
 def install(*devices):
@@ -205,3 +260,4 @@ def install(*devices):
     with _patch_lock:
         for patch in _patches_of(devices or ("CUDA",)):
             patch.enter()
+        _meet_dtensors()

@@ -9,6 +9,7 @@ import torch.distributed as dist
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 
 import rowscan
+import rowscan.torch
 from rowscan import distributed
 
 
@@ -151,6 +152,8 @@ def meshes(mesh):
             with CommDebugMode() as mode:
                 results = (distributed.cumsum(d, 1, mask=m, reverse=True), distributed.linear_recurrence(d, e, 1),
                            *distributed.cummax(d, -1, indices=True))
+                with rowscan.torch.patched("CPU"):
+                    same(torch.cumsum(d, 1).to_local(), distributed.cumsum(d, 1).to_local(), "patched")
             assert not mode.get_total_counts(), (placements, mode.get_comm_counts())
             should = (rowscan.cumsum(x, 1, mask=mask, reverse=True), rowscan.linear_recurrence(x, c, 1),
                       *rowscan.cummax(x, 1, indices=True))
@@ -163,7 +166,8 @@ def meshes(mesh):
     distributed.cumsum(own, 1).backward(distribute(g, mesh, [Shard(1)] * 2))
     same(own.grad.to_local(), distribute(whole.grad, mesh, [Shard(1)] * 2).to_local(), "gradient over a mesh")
     for placements, length in (([strided, Shard(1)], 6), ([Shard(1), strided], 8)):
-        d = DTensor.from_local(torch.ones(2, 2), mesh, placements, run_check=False, shape=(2, length), stride=(length, 1))
+        d = DTensor.from_local(torch.ones(2, 2), mesh, placements, run_check=False, shape=(2, length),
+                               stride=(length, 1))
         fails(NotImplementedError, f"{strided!r} of {length} elements", lambda: distributed.cumsum(d, 1))
         same(distributed.cumsum(d, 0).to_local(), torch.tensor([[1.0, 1.0], [2.0, 2.0]]), "strided elsewhere")
     d, e = (distribute(torch.ones(2, 8), mesh, [first, Shard(1)]) for first in (strided, Shard(1)))
@@ -188,6 +192,62 @@ def compiled(ranks, rank):
     fails(NotImplementedError, "keys of torch.int64", lambda: masked(mine(x), mine(x) > 0, mine(keys)))
     fails(torch._dynamo.exc.Unsupported, "disable",
           lambda: torch.compile(twice, backend="aot_eager", fullgraph=True)(mine(x), mine(keys)))
+    d = distribute(x, torch.distributed.init_device_mesh("cpu", (ranks,)), [Shard(0)])
+    with rowscan.torch.patched("CPU"):  # what is compiled is torch's, in one graph
+        scan = torch.relu if torch.__version__.startswith("2.6.") else lambda x: torch.cumsum(x, 1)
+        y = torch.compile(lambda x: scan(x * 2) + 1, backend="aot_eager", fullgraph=True)(d)
+    torch.testing.assert_close(y.to_local(), scan(d.to_local() * 2) + 1)
+
+
+def patched(ranks, rank):
+    """torch's own functions of a DTensor: nothing is gathered, with the bits of a plain tensor's."""
+    from torch.distributed.tensor.debug import CommDebugMode
+    mesh = torch.distributed.init_device_mesh("cpu", (ranks,))
+    off = DTensor.__torch_function__
+    with rowscan.torch.patched("CPU"):
+        for kind in (torch.float32, torch.bfloat16, torch.float64, torch.int32, torch.uint8, torch.bool):
+            x = (torch.randn(5, 23) * 4).to(kind)
+            for dim, placement in ((1, Shard(1)), (-2, Shard(0)), (1, Shard(0)), (0, Replicate())):
+                d = distribute(x, mesh, [placement])
+                for name in ("cumsum", "cumprod", "cummax", "cummin", *["logcumsumexp"] * kind.is_floating_point):
+                    function = getattr(torch, name)
+                    calls = [lambda x: function(x, dim), lambda x: getattr(x, name)(dim=dim)]
+                    if name in ("cumsum", "cumprod"):
+                        calls += [lambda x: function(x, axis=dim, dtype=torch.float32),
+                                  lambda x: function(x, dim, dtype=torch.int64)]
+                    for number, call in enumerate(calls):
+                        with CommDebugMode() as mode:
+                            y = call(d)
+                        assert not mode.get_total_counts(), (name, placement, mode.get_comm_counts())
+                        want = call(x)
+                        assert type(want) is torch.Tensor or type(y) is type(want), (type(y), type(want))
+                        for a, b in zip(*((y,), (want,)) if type(want) is torch.Tensor else (y, want)):
+                            assert a.placements == d.placements, (name, a.placements)
+                            same(a.to_local(), distribute(b, mesh, [placement]).to_local(), (name, kind, dim, number))
+        for placement in Shard(1), Shard(0):
+            x, g = torch.randn(3, 5 * ranks), torch.randn(3, 5 * ranks)
+            whole, own = x.clone().requires_grad_(), distribute(x, mesh, [placement]).requires_grad_()
+            for name in ("cumsum", "cumprod", "cummax")[:1 if placement == Shard(1) else 3]:
+                for t, up in (whole, g), (own, distribute(g, mesh, [placement])):
+                    y = getattr(torch, name)(t, 1)
+                    (y if name != "cummax" else y[0]).backward(up)
+                same(own.grad.to_local(), distribute(whole.grad, mesh, [placement]).to_local(), ("gradient of", name))
+        left_to_torch(distribute(torch.randn(3, 23), mesh, [Shard(1)]), mesh)
+    assert DTensor.__torch_function__ is off
+
+
+def left_to_torch(d, mesh):
+    """Which gathers, or has no rule: in 2.6 for none of these functions, later for none with out=."""
+    whole = d.full_tensor()
+    for call in (lambda x: torch.cumprod(x.detach().requires_grad_(), 1).detach(),
+                 lambda x: torch.cumsum(x, 1, out=x + 0), lambda x: torch.cumsum(x + 1j, 1)):
+        try:
+            y = call(d)
+        except RuntimeError as error:
+            assert "sharding strategy" in str(error), error
+        else:
+            same(torch.view_as_real(y.full_tensor() + 0j), torch.view_as_real(call(whole) + 0j), "torch's own")
+    fails((IndexError, RuntimeError), "Dimension out of range", lambda: torch.cumsum(d, 2))
 
 
 def fails(kind, words, call):
@@ -227,7 +287,7 @@ def main(store, ranks, rank):
     dist.init_process_group("gloo", init_method=f"file://{store}", world_size=ranks, rank=rank,
                             timeout=datetime.timedelta(seconds=60))
     torch.manual_seed(1234 + ranks)
-    for test in (bits, gradients, dtensor, errors, *[compiled] * (ranks == 2)):
+    for test in (bits, gradients, dtensor, patched, errors, *[compiled] * (ranks == 2)):
         test(ranks, rank)
     dist.barrier()
     dist.destroy_process_group()
