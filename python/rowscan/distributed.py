@@ -17,85 +17,28 @@ In shard_map of JAX, axis_name names the axis of the mesh along which dim is cut
 
     y = rowscan.distributed.cumsum(x, dim=1, axis_name="context")
 
+A process that holds several parts gives a list of them, and their places among all parts; so it gets results:
+
+    first, last = rowscan.distributed.cumsum([first, last], dim=1, places=[rank, 2 * ranks - 1 - rank])
+
 Gradients: of cumsum (masks that select, segments) and of linear_recurrence without a mask (not in JAX). Others raise.
 
 DTensor: one that is sharded along the scanned dimension stays so, and nothing is gathered; sharded along others it is
 scanned where it is.
 """
+import contextlib as _contextlib
 import functools as _functools
 import math as _math
 import sys as _sys
 
 from . import _core
 from ._after import after_import as _after_import
+from ._ranks import nested as _nested, of_mpi as _of_mpi, of_torch as _of_torch, parts_of as _parts_of
 from ._types import NUMBERS, REVERSE, WEIGHTED
 from . import cummax as _cummax, cummin as _cummin, cumprod as _cumprod, cumsum as _cumsum
 from . import linear_recurrence as _linear_recurrence, logcumsumexp as _logcumsumexp, scan as _scan
 
 __all__ = ["scan", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "linear_recurrence"]
-
-
-class _Ranks:
-    """Those that a scan runs on, in the order of memory."""
-    def __init__(self, size, rank, gather):
-        self.size, self.rank, self._gather, self.talked = size, rank, gather, False
-
-    def gather(self, data):
-        """What each rank sends."""
-        self.talked = True
-        return self._gather(data)
-
-    def _joined(self, data):
-        return b"".join(self.gather(data))
-
-    def run(self, call):
-        """call() as one part of a scan."""
-        return _core.sharded(call, self._joined, self.size, self.rank)
-
-    def tell(self, error):
-        """Raises it on the other ranks, where they wait for this one."""
-        if not self.talked and self.size > 1:
-            _core.shard_tell(self._joined, self.size, self.rank, f"{type(error).__name__}: {error}")
-
-
-def _of_mpi(comm):
-    def gather(data):
-        size = comm.Get_size()
-        received = bytearray(len(data) * size)
-        comm.Allgather(data, received)
-        return [bytes(received[i * len(data):(i + 1) * len(data)]) for i in range(size)]
-
-    return _Ranks(comm.Get_size(), comm.Get_rank(), gather)
-
-
-def _of_torch(group):
-    import torch
-    dist = torch.distributed
-
-    def gather(data):
-        on = torch.device("cuda", torch.cuda.current_device()) if dist.get_backend(group) == "nccl" else "cpu"
-        sent = torch.frombuffer(bytearray(data), dtype=torch.uint8).to(on)
-        received = [torch.empty_like(sent) for _ in range(dist.get_world_size(group))]
-        dist.all_gather(received, sent, group=group)
-        return [part.cpu().numpy().tobytes() for part in received]
-
-    if not dist.is_available() or not dist.is_initialized():
-        raise ValueError("group is None, and torch.distributed has no default group: call init_process_group() first")
-    rank = dist.get_rank(group)
-    if rank < 0:
-        raise ValueError(f"group is {group}, and this process is not in it")
-    return _Ranks(dist.get_world_size(group), rank, gather)
-
-
-def _nested(outer, inner):
-    """The ranks of a mesh of two dimensions, of which the outer one cuts first: each gathers along the inner one, and
-    passes that on along the outer one. A group of all of them would have to be made by all processes together."""
-    def gather(data):
-        n = len(data)
-        return [part[i * n:(i + 1) * n] for part in outer.gather(b"".join(inner.gather(data)))
-                for i in range(inner.size)]
-
-    return _Ranks(outer.size * inner.size, outer.rank * inner.size + inner.rank, gather)
 
 
 def _is_torch(x):
@@ -108,7 +51,7 @@ def _ranks_of(x, group, comm):
         raise TypeError("group and comm are two names of one thing: give one of them")
     if comm is not None:
         return _of_mpi(comm)
-    if group is not None or _is_torch(x):
+    if group is not None or _is_torch(x) or x is None:
         return _of_torch(group)
     raise TypeError(f"comm is missing: give the communicator of mpi4py whose ranks have the parts of x, {type(x)}")
 
@@ -193,7 +136,30 @@ def _functions():
                 dc.narrow(dim, 0 if back else n - 1, 1).zero_()
             return dx, dc, None, None, None
 
-    return Sum, Recurrence
+    class Together(torch.autograd.Function):
+        """Several parts, whose own functions' backward passes wait for one another: each has a graph of its own, inside
+        of this node."""
+        @staticmethod
+        def forward(ctx, parts, run, options, *tensors):
+            n = len(options)
+            leaves = [t.detach().requires_grad_(t.is_floating_point()) for t in tensors]
+
+            def work(i, ranks):
+                own = {**options[i], "coefficient": leaves[n + i]} if len(leaves) > n else options[i]
+                return run(leaves[i], own, ranks)
+
+            ctx.parts, ctx.leaves, ctx.ys = parts, leaves, parts.run(work)
+            return tuple(y.detach() for y in ctx.ys)
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx, *gs):
+            n = len(gs)
+            own = ctx.parts.run(lambda i, ranks: torch.autograd.grad(ctx.ys[i], ctx.leaves[i::n], gs[i],
+                                                                     retain_graph=True))
+            return None, None, None, *(gradient for of_all in zip(*own) for gradient in of_all)
+
+    return Sum, Recurrence, Together
 
 
 def _edges(ranks, t, dim, last):
@@ -202,13 +168,9 @@ def _edges(ranks, t, dim, last):
     n = t.shape[dim]
     edge = t.narrow(dim, n - 1 if last and n else 0, min(n, 1)).contiguous()
     data = edge.view(torch.uint8).numpy().tobytes() if edge.numel() else b""
-    size = t.element_size() * (t.numel() // n if n else 0)
-    sizes = [int.from_bytes(part, "little") for part in ranks.gather(size.to_bytes(8, "little"))]
-    if not any(sizes):
-        return [None] * ranks.size
     shape = [1 if d == dim else extent for d, extent in enumerate(t.shape)]
-    return [torch.frombuffer(bytearray(part[:size]), dtype=torch.uint8).view(t.dtype).view(shape) if size else None
-            for part, size in zip(ranks.gather(data.ljust(max(sizes), b"\0")), sizes)]
+    return [torch.frombuffer(bytearray(part), dtype=torch.uint8).view(t.dtype).view(shape) if part else None
+            for part in ranks.gather_any(data)]
 
 
 def _shifted(ranks, t, dim, later):
@@ -235,6 +197,46 @@ def _end_of_all(ranks, t, dim, last):
         return torch.zeros_like(t.sum(dim, keepdim=True)), False
     of = there[-1 if last else 0]
     return edges[of], of == ranks.rank
+
+
+# ---- several parts in a process --------------------------------------------------------------------------------------
+
+_OF_EACH_PART = "coefficient", "mask", "heads", "tails", "keys", "out"
+
+
+def _of_parts(run, x, places, ranks_of, options):
+    """The results of several parts, each of which run() scans on ranks."""
+    problem = _problem_of(x, places, options)
+    first = next(iter(x), None) if isinstance(x, (list, tuple)) else x
+    parts = _parts_of(ranks_of(first), None if problem else list(map(int, places)), problem)
+    each = [{name: value[i] if _is_of_parts(name, value) else value for name, value in options.items()}
+            for i in range(len(x))]
+    if _wants_gradient(*x, *(value for one in each for value in one.values())):
+        coefficients = [one.get("coefficient") for one in each]
+        return list(_functions()[2].apply(parts, run, each, *x, *coefficients * all(map(_is_torch, coefficients))))
+
+    def work(i, ranks):
+        with _sys.modules["torch"].no_grad() if _is_torch(x[i]) else _contextlib.nullcontext():  # is the thread's own
+            return run(x[i], each[i], ranks)
+
+    return parts.run(work)
+
+
+def _is_of_parts(name, value):
+    return name in ("coefficient", "mask", "heads", "tails", "keys", "out") and isinstance(value, (list, tuple))
+
+
+def _problem_of(x, places, options):
+    """Why they can't be scanned, in words, which all ranks are told; or None."""
+    if not isinstance(places, (list, tuple, range)) or not all(isinstance(place, int) for place in places):
+        return f"places is {places!r}, not a list of integers"
+    if not isinstance(x, (list, tuple)) or not x or len(x) != len(places):
+        what = f"a list of {len(x)}" if isinstance(x, (list, tuple)) else f"a {type(x).__name__}"
+        return f"places is {places}, so x must be a list of as many parts, at least one, and is {what}"
+    if any(_dtensor() and isinstance(part, _dtensor()) or _is_jax(part) for part in x):
+        return "places is given, but parts of a DTensor or of an array of JAX have their places already"
+    return next((f"{name} has {len(value)} parts, but x has {len(x)}" for name, value in options.items()
+                 if _is_of_parts(name, value) and len(value) != len(x)), None)
 
 
 # ---- DTensor ---------------------------------------------------------------------------------------------------------
@@ -356,20 +358,26 @@ def _runner(plain, differentiable):
 
 
 def _run(plain, x, dim, axis, group, comm, options, differentiable=None):
+    run, places = _runner(plain, differentiable), options.pop("places", None)
+
+    def run_along(x, dim, ranks, options):
+        return run(x, _dim_of(x, dim, axis), ranks, options)
+
+    if places is not None:
+        return _of_parts(lambda x, options, ranks: _told(run_along, x, dim, ranks, options), x, places,
+                         lambda x: _ranks_of(x, group, comm), options)
     axis_name = options.pop("axis_name", None)
     if _is_jax(x) != (axis_name is not None):
         raise TypeError("axis_name is for arrays of JAX, in shard_map, and these need it")
     if axis_name is not None:
         return _over_axis(plain, x, _dim_of(x, dim, axis), axis_name, options)
 
-    run = _runner(plain, differentiable)
     tensor = _dtensor()
     if tensor and isinstance(x, tensor):
         if group is not None or comm is not None:
             raise TypeError("x is a DTensor, whose mesh has the group: give neither group nor comm")
         return _of_dtensor(run, plain, x, _dim_of(x, dim, axis), dict(options))
-    return _told(lambda x, dim, ranks, options: run(x, _dim_of(x, dim, axis), ranks, options), x, dim,
-                 _ranks_of(x, group, comm), options)
+    return _told(run_along, x, dim, _ranks_of(x, group, comm), options)
 
 
 def _leave_out():
@@ -401,7 +409,7 @@ def _differentiate_sum(x, dim, ranks, options):
 
 def cumsum(x, dim=None, *, axis=None, group=None, comm=None, **options):
     """rowscan.cumsum of arrays that are cut along dim: over the ranks of a group of torch or of a communicator of
-    mpi4py, or over an axis of a mesh of JAX, axis_name=."""
+    mpi4py, or over an axis of a mesh of JAX, axis_name=. With places=, x is a list of this rank's parts."""
     return _run(_cumsum, x, dim, axis, group, comm, options, _differentiate_sum)
 
 

@@ -97,6 +97,41 @@ def gradients(ranks, rank):
              lambda x, c: distributed.linear_recurrence(x, c, 1, reverse=reverse), x, c)
 
 
+def zigzag(ranks, rank):
+    """Two parts each, whose gradients wait for one another."""
+    places = [rank, 2 * ranks - 1 - rank]
+    for turn, length in enumerate((1, 13, 300)):
+        cuts, reverse = cuts_of(length, 2 * ranks, True), bool(turn % 2)
+        x, c, g = torch.randn(3, length), torch.rand(3, length), torch.randn(3, length)
+
+        def mine(t):
+            return [part(t, 1, cuts, place) for place in places]
+
+        for call in (lambda f, x, c, **more: f.linear_recurrence(x, c, 1, reverse=reverse, **more),
+                     lambda f, x, c, **more: f.cumsum(x, 1, reverse=reverse, mask=masks(c), **more)):
+            leaves = [t.clone().requires_grad_() for t in (x, c)]
+            parts = [[t.requires_grad_() for t in mine(t)] for t in (x, c)]
+            y, own = call(rowscan, *leaves), call(distributed, *parts, places=places)
+            y.backward(g)
+            torch.autograd.backward(own, mine(g))
+            for got, want in zip((own, *([t.grad for t in each] for each in parts)), (y, *(t.grad for t in leaves))):
+                for a, b in zip(got, [None] * 2 if want is None else mine(want)):
+                    assert a is None is b if want is None else same(a, b, ("zigzag", turn)) is None
+    with torch.no_grad():
+        y = distributed.cumprod(parts[0], 1, places=places)
+        assert not any(t.requires_grad for t in y), "the threads' own state"
+        for a, b in zip(y, mine(rowscan.cumprod(x, 1))):
+            same(a, b, "no_grad")
+    fails(NotImplementedError, "cumsum and linear_recurrence alone",
+          lambda: distributed.cumprod(parts[0], 1, places=places))
+    d = DTensor.from_local(x, torch.distributed.init_device_mesh("cpu", (ranks,)), [Replicate()])
+    fails(ValueError, "parts of a DTensor", lambda: distributed.cumsum([d], 1, places=[rank]))
+
+
+def masks(t):
+    return [masks(part) for part in t] if isinstance(t, list) else t.detach() < 0.7
+
+
 def distribute(t, mesh, placements):
     """As torch cuts, without talking: the mesh's last dimension cuts first beside a strided placement, else last."""
     own, order = t, range(mesh.ndim)
@@ -287,7 +322,7 @@ def main(store, ranks, rank):
     dist.init_process_group("gloo", init_method=f"file://{store}", world_size=ranks, rank=rank,
                             timeout=datetime.timedelta(seconds=60))
     torch.manual_seed(1234 + ranks)
-    for test in (bits, gradients, dtensor, patched, errors, *[compiled] * (ranks == 2)):
+    for test in (bits, gradients, zigzag, dtensor, patched, errors, *[compiled] * (ranks == 2)):
         test(ranks, rank)
     dist.barrier()
     dist.destroy_process_group()

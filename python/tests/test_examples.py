@@ -188,5 +188,5 @@ def test_ragged(device):
 def test_all_examples_are_tried():
     tried = {problem.name for problem in kernelbench.PROBLEMS} | {"top_p", "ragged"}
     tried |= {"accelerated_scan", "gae_cleanrl", "gae_trl", "mamba_scan"}  # by test_drop_ins.py
-    tried |= {"sharded"}  # by test_distributed.py
+    tried |= {"sharded", "zigzag"}  # by test_distributed.py
     assert {file.stem for file in kernelbench.EXAMPLES.glob("*.py")} == tried
