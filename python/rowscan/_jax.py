@@ -16,6 +16,7 @@ import jax.extend
 import jax.ffi
 import jax.numpy as jnp
 import numpy as np
+from jax.experimental.custom_partitioning import custom_partitioning
 from jax.interpreters import ad, batching, mlir
 
 from . import _core
@@ -714,6 +715,73 @@ def _scan_part(s):
     return _sum_part(s.x, mask, static, s.x.dtype) if differentiable else _part(s.x, mask, static)
 
 
+# ---- the same without shard_map --------------------------------------------------------------------------------------
+
+# XLA asks how to distribute a scan where its arrays are cut. It gathers what it is not told about.
+
+try:
+    from jax._src.dispatch import prim_requires_devices_during_lowering as _with_devices
+    _with_devices.add(_scan_p)
+except ImportError:  # then no lowering sees devices, and arrays are gathered
+    pass
+
+
+def _has_parts(context, params):
+    """Whether a scan by the primitive has parts, as _scan_part says, and XLA a mesh for them."""
+    module, avals = context.module_context, context.avals_in
+    axes = module.axis_context
+    return (getattr(axes, "device_assignment", None) is not None and getattr(axes, "abstract_mesh", None) is not None
+            and axes.num_devices != 1  # and what is exported calls no function back:
+            and not getattr(getattr(module, "lowering_parameters", None), "for_export", True)
+            and not params["has"] & ~_MASK and not params["params"] and not params["segment_mode"]
+            and not params["flags"] & INCLUDE_INITIAL and len(avals) == 1 + bool(params["has"] & _MASK)
+            and all(aval.shape == avals[0].shape for aval in avals)
+            and any(size > 1 and avals[0].shape[params["dim"]] % size == 0 for size in axes.abstract_mesh.axis_sizes))
+
+
+@functools.lru_cache(maxsize=4096)
+def _partitioned(params):
+    """A scan by the primitive as a function that XLA has distributed."""
+    static = dict(params)
+    dim = static["dim"]
+
+    def whole(*given):
+        return _scan_p.bind(*given, **static)[0]
+
+    def partition(mesh, shapes, result):
+        spec, axis = list(shapes[0].sharding.spec), shapes[0].sharding.spec[dim]
+        if axis is not None and shapes[0].shape[dim] % np.prod([mesh.shape[name] for name in np.atleast_1d(axis)]):
+            spec[dim] = axis = None  # XLA would pad the last part
+        sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*spec))
+
+        def part(x, mask=None):
+            return _part(x, mask, (axis, *(static[name] for name in ("op", "flags", "dim", "mask_mode", "number",
+                                                                     "acc"))))
+
+        return mesh, whole if axis is None else part, sharding, (sharding,) * len(shapes)
+
+    def rule(mesh, given, results):
+        factors = " ".join(f"d{i}" for i in range(given[0].rank))
+        return f"{', '.join([factors] * len(given))} -> {factors}"
+
+    scan = custom_partitioning(whole)
+    scan.def_partition(partition, infer_sharding_from_operands=lambda mesh, shapes, result: shapes[0].sharding,
+                       sharding_rule=rule)
+    return scan
+
+
+def _lower_on_cpu(context, *operands, **params):
+    """GPUs have no scans of parts yet."""
+    if not _has_parts(context, params):
+        return _lower(context, *operands, **params)
+    scan = _partitioned(tuple(params.items()))
+    results = mlir.lower_fun(lambda *given: [scan(*given)], multiple_results=True)(context, *operands)
+    # JAX's cache on disk may leave out the number of the function, which is new in each process. This says what it does.
+    told = mlir.ir.DictAttr.get({_TARGET: mlir.ir.StringAttr.get(str(params))})
+    results[0].owner.attributes["mhlo.frontend_attributes"] = told
+    return results
+
+
 # ---- conventions -----------------------------------------------------------------------------------------------------
 
 @functools.lru_cache(maxsize=None)
@@ -841,6 +909,6 @@ ad.primitive_jvps[_scan_p] = _jvp
 ad.primitive_transposes[_scan_p] = _transpose
 for _platform, _gpu in (("cpu", False), ("cuda", True)):
     jax.ffi.register_ffi_target(_TARGET, _core.xla_handler(_gpu), platform={"cuda": "CUDA"}.get(_platform, _platform))
-    mlir.register_lowering(_scan_p, _lower, platform=_platform)
+    mlir.register_lowering(_scan_p, _lower if _gpu else _lower_on_cpu, platform=_platform)
     mlir.register_lowering(_part_p, _part_lower, platform=_platform)
 jax.ffi.register_ffi_target_as_batch_partitionable(_TARGET)

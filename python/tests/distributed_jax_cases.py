@@ -6,6 +6,7 @@ import re
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
 
 import jax  # noqa: E402
+import jax.export  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
@@ -67,6 +68,71 @@ def only_records_travel():
     assert "all-reduce" not in text and "collective-permute" not in text and "all-to-all" not in text
 
 
+def all_gathered(function, *arrays):
+    """What a function gathers of arrays that are cut: type and shape; and its result."""
+    compiled = jax.jit(function).lower(*arrays).compile()
+    text = compiled.as_text()
+    assert "all-reduce" not in text and "collective-permute" not in text and "all-to-all" not in text, text
+    return re.findall(r"= (\w+\[[\d,]*\])\S* all-gather\(", text), compiled(*arrays)
+
+
+def without_shard_map():
+    """Under jit alone, of arrays that are cut in many ways, records are gathered, and arrays stay cut."""
+    square = jax.sharding.Mesh(np.array(jax.devices()).reshape(4, 2), ("a", "b"))
+    x = jnp.asarray(random.standard_normal((8, LENGTH)).astype("f4"))
+    flags, cs = jnp.asarray(random.random((8, LENGTH)) < 0.1), jnp.asarray(random.random((8, LENGTH)).astype("f4"))
+    keys = jnp.cumsum(flags, 1, dtype="i4")
+    functions = (lambda x: rowscan.cumsum(2 * x, 1, reverse=True) + 1, lambda x: rowscan.cummax(x, -1, exclusive=True),
+                 lambda x: rowscan.cumprod(x, 1), lambda x: rowscan.cumsum(x, 1, omit_nan=True),
+                 lambda x: rowscan.scan(x, 1, "argmax"), jax.vmap(lambda x: rowscan.logcumsumexp(x, 0)),
+                 jax.vmap(lambda x: rowscan.cumsum(x, 0), in_axes=1, out_axes=1),
+                 jax.grad(lambda x: (rowscan.cumsum(x, 1) ** 2 / 2).sum()),
+                 lambda x: jax.lax.scan(lambda x, _: (rowscan.cumsum(x, 1) / 64, None), x, None, 2)[0],
+                 (lambda x, m: rowscan.cumsum(x, 1, mask=m), flags), (lambda x, m: rowscan.cumsum(x, 1, keys=m), keys),
+                 (lambda x, m: rowscan.linear_recurrence(x, m, 1), cs))
+    specs = ((mesh, P, 8), (square, jax.sharding.PartitionSpec("a", "b"), 2),
+             (square, jax.sharding.PartitionSpec(None, ("b", "a")), 8),
+             (square, jax.sharding.PartitionSpec(None, "a"), 4), (square, jax.sharding.PartitionSpec("b"), 1))
+    for number, function in enumerate(functions):
+        function, *more = function if isinstance(function, tuple) else (function,)
+        want = jax.jit(function)(x, *more)
+        for devices, spec, ranks in specs[number % 2::2] if number > 1 else specs:
+            cut = jax.sharding.NamedSharding(devices, spec)
+            gathered, y = all_gathered(function, *(jax.device_put(t, cut) for t in (x, *more)))
+            assert number == 6 or len(gathered) == (2 if number == 7 else 1) * (ranks > 1), (number, spec, gathered)
+            for kind in gathered:
+                assert kind.startswith(f"u8[{ranks if number != 6 else ''}"), (number, spec, kind)
+            assert y.sharding.is_equivalent_to(cut, 2), (number, y.sharding)
+            same(y, want, (number, spec))
+
+
+def keys_of_caches():
+    """JAX's cache on disk may leave out the number of the function that XLA asks: the rest says what it does."""
+    x = jax.device_put(jnp.ones((3, LENGTH)), jax.sharding.NamedSharding(mesh, P))
+    texts = [jax.jit(lambda x: rowscan.cumsum(x, 1, reverse=reverse)).lower(x).as_text() for reverse in (False, True)]
+    assert all("CustomSPMDPartitioning" in text for text in texts), texts
+    a, b = (re.sub(r'backend_config = "\d+"', "", text) for text in texts)
+    assert a != b and re.sub(r"\d+", "", a) == re.sub(r"\d+", "", b), texts
+
+
+def what_is_gathered_all_the_same():
+    """Parts that XLA would pad, and what has no parts; and exported functions, which can't ask anybody."""
+    x = jax.device_put(jnp.arange(3 * 1040.0).reshape(3, 1040), jax.sharding.NamedSharding(mesh, P))
+    for function in (lambda x: rowscan.cumsum(x[:, :-3] * 2, 1, reverse=True), lambda x: rowscan.cumsum(x, 1, init=3.0),
+                     lambda x: rowscan.cumsum(x, 1, mask=jnp.arange(1040) % 3 > 0)):
+        gathered, y = all_gathered(function, x)
+        assert gathered == ["f32[3,1040]"], gathered
+        same(y, function(jax.device_put(x, jax.devices()[0])), "gathered")
+    text = jax.export.export(jax.jit(lambda x: rowscan.cumsum(x, 1)), disabled_checks=[
+        jax.export.DisabledSafetyCheck.custom_call("rowscan")])(x).mlir_module()
+    assert "rowscan" in text and "CustomSPMDPartitioning" not in text, text
+    six = jax.sharding.Mesh(np.array(jax.devices()[:6]).reshape(2, 3), ("a", "b"))
+    spec = jax.sharding.PartitionSpec(None, ("a", "b"))
+    x = jax.device_put(np.ones((3, 1038), "f4"), jax.sharding.NamedSharding(six, spec))
+    y = jax.jit(lambda x: rowscan.cumprod(x[:, 2:], 1, reverse=True))(x)  # 1036: by 2, but not by 6
+    same(y, jnp.ones((3, 1036)), "parts of other lengths")
+
+
 def errors():
     x = jnp.ones((3, 8))
     for options, words in (({"init": 1.0}, "init, totals"), ({"totals": True}, "init, totals")):
@@ -82,6 +148,7 @@ def errors():
         assert "axis_name" in str(error), error
 
 
-for test in (bits, gradients, only_records_travel, errors):
+for test in (bits, gradients, only_records_travel, without_shard_map, keys_of_caches,
+             what_is_gathered_all_the_same, errors):
     test()
 print("good")

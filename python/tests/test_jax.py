@@ -429,7 +429,7 @@ def test_rows_stay_on_their_devices():
             for a, b in zip(jax.tree.leaves(compiled(split)), jax.tree.leaves(f(x))):
                 assert a.sharding.is_equivalent_to(NamedSharding(mesh, P("d")), a.ndim), a.sharding
                 np.testing.assert_array_equal(a, b)
-        for spec in (P(None, "d"), P()):  # split along the row: gathered, and right
+        for spec in (P(None, "d"), P()):  # split along the row: scanned in parts
             y = jax.jit(lambda x: rowscan.cumsum(x, 1))(jax.device_put(x, NamedSharding(mesh, spec)))
             np.testing.assert_array_equal(y, want)
         y = jax.jit(lambda x: rowscan.cumsum(x, 0))(split)
