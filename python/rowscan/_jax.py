@@ -721,6 +721,7 @@ def _scan_part(s):
 
 try:
     from jax._src.dispatch import prim_requires_devices_during_lowering as _with_devices
+    from jax.lax import axis_size as _  # of JAX 0.6.1, for _part
     _with_devices.add(_scan_p)
 except ImportError:  # then no lowering sees devices, and arrays are gathered
     pass
