@@ -167,10 +167,10 @@ def _edges(ranks, t, dim, last):
     import torch
     n = t.shape[dim]
     edge = t.narrow(dim, n - 1 if last and n else 0, min(n, 1)).contiguous()
-    data = edge.view(torch.uint8).numpy().tobytes() if edge.numel() else b""
+    data = edge.view(torch.uint8).cpu().numpy().tobytes() if edge.numel() else b""
     shape = [1 if d == dim else extent for d, extent in enumerate(t.shape)]
-    return [torch.frombuffer(bytearray(part), dtype=torch.uint8).view(t.dtype).view(shape) if part else None
-            for part in ranks.gather_any(data)]
+    return [torch.frombuffer(bytearray(part), dtype=torch.uint8).view(t.dtype).view(shape).to(t.device) if part else
+            None for part in ranks.gather_any(data)]
 
 
 def _shifted(ranks, t, dim, later):
