@@ -101,27 +101,32 @@ static int64_t real_numbers(const rs_run *op) {
   return op->spec->op == ROWSCAN_EXTENDED_PROD ? 1 : used_bytes(op) / op->size;
 }
 
-/* All NaNs are one: which of two survives depends on the processor and the compiler. Returns whether it is finite. */
-static bool unify_nan(char *number, int64_t size) {
+/* All NaNs are one: which of two survives depends on the processor and the compiler. Returns the number. */
+static double unify_nan(char *number, int64_t size) {
   float single;
   double real;
   if (size == 8) {
     memcpy(&real, number, sizeof real);
     if (real != real)
       memcpy(number, &(uint64_t){UINT64_C(0x7ff8000000000000)}, sizeof real);
-    return real - real == 0;
+    return real;
   }
   memcpy(&single, number, sizeof single);
   if (single != single)
     memcpy(number, &(uint32_t){0x7fc00000}, sizeof single);
-  return single - single == 0;
+  return single;
 }
 
-/* An infinite product's exponent counts how often it was combined, and means nothing. */
+/* What counts how often an infinite product, or a logarithm that is a NaN, was combined, and means nothing. */
+static bool is_meaningless(const rs_run *op, double first) {
+  return (op->spec->op == ROWSCAN_EXTENDED_PROD && first - first != 0) ||
+         (op->spec->op == ROWSCAN_LOGSUMEXP && first != first);
+}
+
 static void unify_numbers(const rs_run *op, char *state) {
   int64_t size = op->totals ? op->size : op->acc_bytes;
   for (int64_t n = 0; n < real_numbers(op); n++)
-    if (!unify_nan(state + n * size, size) && op->spec->op == ROWSCAN_EXTENDED_PROD)
+    if (is_meaningless(op, unify_nan(state + n * size, size)) && n == 0)
       memset(state + size, 0, (size_t)size);
 }
 

@@ -380,6 +380,8 @@ static rowscan_status fold_chunk(rowscan_carry *carry, const chunk *all) {
   if (!status)
     status = rs_shard_total(&shard, &own);
   if (!status)
+    status = rs_shard_ready(&shard, &own);
+  if (!status)
     status = rs_shard_scan(&shard, &carry->fold, &own);
   if (!status)
     status = rs_shard_totals(&shard, &carry->fold);

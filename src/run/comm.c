@@ -184,6 +184,8 @@ static rowscan_status run_all(gathering *g, rowscan_status status) {
   status = total_own(g);
   if (!status)
     status = start_before(g);
+  if (!status)
+    status = rs_shard_ready(&g->shard, &g->own);
   status = agree(g, status);
   if (!status)
     status = gather(&g->comm, g->record, g->records, (size_t)g->room);

@@ -83,6 +83,8 @@ rowscan_status rowscan_part_scan(rowscan_context *context, const rowscan_problem
   if (!status)
     status = fold_own(&one);
   if (!status)
+    status = rs_shard_ready(&one.part, &one.own);
+  if (!status)
     status = rs_shard_scan(&one.part, &one.before, &one.own);
   if (!status)
     status = rs_shard_totals(&one.part, &one.before);

@@ -62,6 +62,10 @@ rowscan_status rs_shard_total(const rs_shard *part, rs_fold *fold) {
   return on_gpu(part) ? rs_shard_gpu_total(part, fold) : rs_shard_host_total(part, fold);
 }
 
+rowscan_status rs_shard_ready(const rs_shard *part, const rs_fold *own) {
+  return on_gpu(part) ? rs_shard_gpu_ready(part, own) : ROWSCAN_OK;
+}
+
 rowscan_status rs_shard_scan(const rs_shard *part, rs_fold *before, const rs_fold *own) {
   return on_gpu(part) ? rs_shard_gpu_scan(part, before, own) : rs_shard_host_scan(part, before, own);
 }

@@ -18,6 +18,12 @@ rowscan_status rs_shard_read(rs_shard *part, rowscan_context *context, const row
 rowscan_status rs_shard_total(const rs_shard *part, rs_fold *fold);
 
 /*
+ * Makes ready what rs_shard_scan and rs_shard_totals need, so that these do not fail for want of a kernel after they
+ * have written results. Errors: those of rowscan_prepare.
+ */
+rowscan_status rs_shard_ready(const rs_shard *part, const rs_fold *own);
+
+/*
  * Scans the part, whose elements `own` has, and appends that to a fold of all before it, with prefixes. Errors:
  * OUT_OF_MEMORY: some results are written.
  */

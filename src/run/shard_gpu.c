@@ -42,10 +42,12 @@ static rowscan_status finish(const rs_shard *part) {
   return result ? rs_cuda_failed(cuda, result, "cuStreamSynchronize") : ROWSCAN_OK;
 }
 
-/* When all work is done. */
-static void give_memory(const rs_shard *part, const memory *taken) {
-  if (taken->at && !finish(part))
+/* Waits for all work, and returns `status`, or else how that ended. */
+static rowscan_status give_memory(const rs_shard *part, const memory *taken, rowscan_status status) {
+  rowscan_status finished = taken->at ? finish(part) : ROWSCAN_OK;
+  if (taken->at && !finished)
     rs_device_memory_give(&device_of(part)->memory, taken->at, taken->bytes);
+  return status ? status : finished;
 }
 
 static rowscan_status to_gpu(const rs_shard *part, const memory *to, const void *from) {
@@ -76,6 +78,9 @@ static rowscan_status check_part(const rs_shard *part) {
     return rs_cuda_failed(cuda, result, "cuStreamGetCaptureInfo");
   if (capturing != CU_STREAM_CAPTURE_STATUS_NONE)
     return rs_fail(ROWSCAN_UNSUPPORTED, "stream: it is being captured, and calls about parts of rows wait for it");
+  if (part->rows.rank == RS_MAX_ROW_RANK) /* parts are rows of one dimension more */
+    return rs_fail(ROWSCAN_UNSUPPORTED, "field 'rank': parts of rows of %d dimensions are not supported on GPUs",
+                   part->rows.rank);
   return rs_kernel_states_check(&part->spec);
 }
 
@@ -123,7 +128,7 @@ static rowscan_status read_marks_at(const rs_shard *part, const rs_run *op, int6
     rows.array[RS_MASK].bytes = rs_spec_mask_bytes(&part->spec);
     rs_state_marks(op, &rows, marks);
   }
-  give_memory(part, &on_gpu);
+  status = give_memory(part, &on_gpu, status);
   free(copies);
   return status;
 }
@@ -191,9 +196,8 @@ static rowscan_status total_piece(const rs_shard *part, const rs_fold *fold, con
   rs_rows rows;
   int64_t parts = INT64_C(1) << (one->level - one->k);
   rs_shard_block(part, one->at, INT64_C(1) << one->level, &spec, &rows);
-  if (rows.rank == RS_MAX_ROW_RANK)
-    return rs_fail(ROWSCAN_UNSUPPORTED, "parts of rows of %d dimensions are not supported on GPUs", rows.rank);
   rows.array[RS_OUT].data = NULL;
+  rows.array[RS_TOTALS].bytes = rs_kernel_state_bytes(&part->spec);
   rows.array[RS_TOTALS].data =
       (char *)(uintptr_t)states->at + one->first * fold->rows * rs_kernel_state_bytes(&part->spec);
   cut_rows(&rows, one->k, parts, spec.flags & ROWSCAN_REVERSE, rs_kernel_state_bytes(&part->spec));
@@ -210,7 +214,7 @@ static rowscan_status push_piece(rs_fold *fold, const piece *one, char *states) 
   char *first = states + one->first * each, *total = malloc((size_t)rs_larger(each, 1));
   if (!total)
     return rs_fold_no_memory(each);
-  for (int64_t step = 1; step < parts; step *= 2)
+  for (int64_t step = 1; step < parts && fold->rows; step *= 2)
     for (int64_t p = 0; p < parts; p += 2 * step)
       rs_state_join(fold->op, first + p * each, first + p * each, first + (p + step) * each, fold->rows);
   memcpy(total, first, (size_t)each);
@@ -246,7 +250,7 @@ static rowscan_status total_part(const rs_shard *part, rs_fold *fold) {
     status = read_marks_at(part, fold->op, 0, fold->first);
   if (!status && fold->first && fold->rows)
     status = read_marks_at(part, fold->op, part->elements - 1, fold->last);
-  give_memory(part, &on_gpu);
+  status = give_memory(part, &on_gpu, status);
   free(states);
   free(kept);
   return status;
@@ -321,22 +325,60 @@ static rowscan_status open_starts(const rs_shard *part, const rs_fold *own, star
   return status ? status : take_memory(part, &all->numbers, shown);
 }
 
-static rowscan_status scan_on_gpu(const rs_shard *part, const rs_fold *own, int i, const starts *all) {
+/* What is done with a launch: run() or make_ready(). */
+typedef rowscan_status launcher(const rs_shard *part, const rowscan_spec *spec, const rs_rows *rows);
+
+static rowscan_status make_ready(const rs_shard *part, const rowscan_spec *spec, const rs_rows *rows) {
+  rowscan_context *context = part->context;
+  rs_table_node *taken;
+  rowscan_status status = rs_table_take(&context->programs, &context->gpu, spec, rows, &taken);
+  if (status)
+    return status;
+  status = rs_program_prepare(rs_table_program(taken), rows, 1);
+  rs_table_give(&context->programs, taken);
+  return status;
+}
+
+/* The largest blocks have kernels of their length, all others those for any: there may be one for each power of two. */
+static void settle_length(const rs_fold *own, const rs_fold_block *block, rowscan_spec *spec, rs_rows *rows) {
+  int largest = 0;
+  for (int i = 0; i < own->blocks; i++)
+    largest = own->block[i].level > largest ? own->block[i].level : largest;
+  rows->length = INT64_C(1) << block->level;
+  if (block->level < largest)
+    spec->length = RS_ANY_LENGTH;
+}
+
+static void *address_in(const memory *block, int64_t offset) {
+  return block->at ? (char *)(uintptr_t)block->at + offset : NULL;
+}
+
+/* A block's scan, and what writes its last result, where that comes from the fold. */
+static rowscan_status launch_block(const rs_shard *part, const rs_fold *own, int i, const starts *all,
+                                   launcher *launch) {
   const rs_fold_block *block = &own->block[i];
   int64_t at = block->begin - own->begin, elements = INT64_C(1) << block->level;
   rowscan_spec spec;
   rs_rows rows;
   rs_shard_block(part, at, elements, &spec, &rows);
   rows.array[RS_INIT] = rows.array[RS_TOTALS];
-  rows.array[RS_INIT].data = i || !all->none ? (char *)(uintptr_t)all->states.at + i * all->state_bytes : NULL;
+  rows.array[RS_INIT].bytes = rs_kernel_state_bytes(&part->spec);
+  rows.array[RS_INIT].data = i || !all->none ? address_in(&all->states, i * all->state_bytes) : NULL;
   rows.array[RS_TOTALS].data = NULL;
   spec.flags |= rs_kernel_states_flag(&spec);
-  rowscan_status status = run(part, &spec, &rows);
+  settle_length(own, block, &spec, &rows);
+  rowscan_status status = launch(part, &spec, &rows);
   if (status || spec.flags & ROWSCAN_EXCLUSIVE || !regroups(block))
     return status;
-  rs_shard_prefix_rows(part, at + elements, false, (char *)(uintptr_t)all->numbers.at + i * all->shown_bytes, &spec,
-                       &rows);
-  return run(part, &spec, &rows);
+  rs_shard_prefix_rows(part, at + elements, false, address_in(&all->numbers, i * all->shown_bytes), &spec, &rows);
+  return launch(part, &spec, &rows);
+}
+
+static rowscan_status launch_blocks(const rs_shard *part, const rs_fold *own, const starts *all, launcher *launch) {
+  rowscan_status status = ROWSCAN_OK;
+  for (int i = 0; i < own->blocks && own->rows && !status; i++)
+    status = launch_block(part, own, i, all, launch);
+  return status;
 }
 
 /* The prefixes before the part, which INCLUDE_INITIAL asks for. */
@@ -358,7 +400,7 @@ static rowscan_status write_before(const rs_shard *part, const rs_fold *before) 
     rs_shard_prefix_rows(part, 0, none, (void *)(uintptr_t)numbers.at, &spec, &rows);
     status = run(part, &spec, &rows);
   }
-  give_memory(part, &numbers);
+  status = give_memory(part, &numbers, status);
   free(shown);
   return status;
 }
@@ -375,10 +417,10 @@ static rowscan_status scan_part(const rs_shard *part, rs_fold *before, const rs_
     status = to_gpu(part, &all.states, all.state);
   if (!status)
     status = to_gpu(part, &all.numbers, all.shown);
-  for (int i = 0; i < own->blocks && own->rows && !status; i++)
-    status = scan_on_gpu(part, own, i, &all);
-  give_memory(part, &all.states);
-  give_memory(part, &all.numbers);
+  if (!status)
+    status = launch_blocks(part, own, &all, run);
+  status = give_memory(part, &all.states, status);
+  status = give_memory(part, &all.numbers, status);
   free(all.state);
   free(all.shown);
   return status;
@@ -386,23 +428,45 @@ static rowscan_status scan_part(const rs_shard *part, rs_fold *before, const rs_
 
 /* ---- numbers of rows, in C order --------------------------------------------------------------------------------- */
 
-/* Copies one number of each row, of the accumulator's type as it is kept, by a scan of one element. */
-static rowscan_status copy_numbers(const rs_shard *part, rowscan_input from, rowscan_output to) {
+/* Copies one number of each row, of the accumulator's type as it is kept, by a scan of one element. shape: room. */
+static rowscan_problem copy_of_numbers(const rs_shard *part, rowscan_input from, rowscan_output to, int64_t *shape) {
   const rowscan_problem *problem = part->problem;
-  int64_t shape[RS_MAX_ROW_RANK + 1];
   bool of_numbers = rs_op_is_of_numbers(rs_op_of(problem->op));
   memcpy(shape, problem->shape, (size_t)problem->rank * sizeof *shape);
   shape[problem->dim < 0 ? problem->dim + problem->rank : problem->dim] = 1;
   from.type = to.type = rs_kept_type(part->spec.acc_type);
-  rowscan_problem one = {.size = sizeof one,
-                         .op = of_numbers ? problem->op : ROWSCAN_SUM,
-                         .rank = problem->rank,
-                         .dim = problem->dim,
-                         .shape = shape,
-                         .input = from,
-                         .output = to,
-                         .acc_type = from.type};
-  return rowscan_scan(part->context, &one, part->stream);
+  return (rowscan_problem){.size = sizeof(rowscan_problem),
+                           .op = of_numbers ? problem->op : ROWSCAN_SUM,
+                           .rank = problem->rank,
+                           .dim = problem->dim,
+                           .shape = shape,
+                           .input = from,
+                           .output = to,
+                           .acc_type = from.type};
+}
+
+static rowscan_status copy_numbers(const rs_shard *part, rowscan_input from, rowscan_output to) {
+  int64_t shape[RS_MAX_ROW_RANK + 1];
+  rowscan_problem copy = copy_of_numbers(part, from, to, shape);
+  return rowscan_scan(part->context, &copy, part->stream);
+}
+
+/* All that is launched after the first result is written. */
+static rowscan_status make_part_ready(const rs_shard *part, const rs_fold *own) {
+  const starts none = {.none = true};
+  int64_t shape[RS_MAX_ROW_RANK + 1];
+  rowscan_spec spec;
+  rs_rows rows;
+  rowscan_status status = launch_blocks(part, own, &none, make_ready);
+  if (!status && part->rows.initial && own->rows) {
+    rs_shard_prefix_rows(part, 0, false, NULL, &spec, &rows);
+    status = make_ready(part, &spec, &rows);
+  }
+  if (status || !part->problem->totals.data || !own->rows)
+    return status;
+  rowscan_input from = {.data = part->problem->totals.data}; /* dense memory, in its place */
+  rowscan_problem copy = copy_of_numbers(part, from, part->problem->totals, shape);
+  return rowscan_prepare(part->context, &copy);
 }
 
 static rowscan_status fetch_inits(const rs_shard *part, void *inits) {
@@ -415,8 +479,7 @@ static rowscan_status fetch_inits(const rs_shard *part, void *inits) {
     status = copy_numbers(part, part->problem->init, (rowscan_output){.data = (void *)(uintptr_t)dense.at});
   if (!status)
     status = to_host(part, inits, &dense);
-  give_memory(part, &dense);
-  return status;
+  return give_memory(part, &dense, status);
 }
 
 static rowscan_status send_totals(const rs_shard *part, const void *numbers) {
@@ -429,8 +492,7 @@ static rowscan_status send_totals(const rs_shard *part, const void *numbers) {
     status = to_gpu(part, &dense, numbers);
   if (!status)
     status = copy_numbers(part, (rowscan_input){.data = (const void *)(uintptr_t)dense.at}, part->problem->totals);
-  give_memory(part, &dense);
-  return status;
+  return give_memory(part, &dense, status);
 }
 
 /* ---- with the device's context current --------------------------------------------------------------------------- */
@@ -440,7 +502,9 @@ static rowscan_status send_totals(const rs_shard *part, const void *numbers) {
   rowscan_status status = rs_device_enter(device_of(part), &pushed);                                                   \
   if (status)                                                                                                          \
     return status;                                                                                                     \
+  int mode = rs_cuda_relax(device_of(part)->cuda);                                                                     \
   status = call;                                                                                                       \
+  rs_cuda_restore(device_of(part)->cuda, mode);                                                                        \
   rs_device_leave(device_of(part), pushed);                                                                            \
   return status
 
@@ -462,4 +526,8 @@ rowscan_status rs_shard_gpu_inits(const rs_shard *part, void *inits) {
 
 rowscan_status rs_shard_gpu_totals(const rs_shard *part, const void *numbers) {
   CURRENT(part, send_totals(part, numbers));
+}
+
+rowscan_status rs_shard_gpu_ready(const rs_shard *part, const rs_fold *own) {
+  CURRENT(part, make_part_ready(part, own));
 }

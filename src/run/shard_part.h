@@ -44,6 +44,8 @@ rowscan_status rs_shard_gpu_scan(const rs_shard *part, rs_fold *before, const rs
 rowscan_status rs_shard_gpu_inits(const rs_shard *part, void *inits);
 rowscan_status rs_shard_gpu_totals(const rs_shard *part, const void *numbers);
 
+rowscan_status rs_shard_gpu_ready(const rs_shard *part, const rs_fold *own);
+
 /* Whether it serves the part, and may wait for the stream. Errors: UNSUPPORTED. */
 rowscan_status rs_shard_gpu_check(const rs_shard *part);
 

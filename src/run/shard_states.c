@@ -105,7 +105,12 @@ static uint64_t turned_back(uint64_t key, int width) {
   return (key & sign ? key & ~sign : ~key) & (width == 64 ? UINT64_MAX : UINT32_MAX);
 }
 
-/* A key of 32 bits as one of 64, and back. The lowest stands for nothing and the highest for a NaN on both. */
+/* A NaN's key is the highest of all; of the lowest elements, whose keys are turned, too. */
+static bool is_nan(const rowscan_spec *spec, bool highest) {
+  return highest && rs_type_kind(spec->in_type) == RS_FLOAT;
+}
+
+/* A key of 32 bits as one of 64, and back. */
 static uint64_t wider(const rowscan_spec *spec, uint32_t key) {
   float value;
   switch (rs_type_kind(spec->in_type)) {
@@ -137,7 +142,8 @@ static uint32_t narrower(const rowscan_spec *spec, uint64_t key) {
   }
 }
 
-static uint64_t key_from(const rowscan_spec *spec, const char *from) {
+/* none: it is that of no element. */
+static uint64_t key_from(const rowscan_spec *spec, const char *from, bool none) {
   bool lowest = spec->op == ROWSCAN_ARGMIN;
   uint32_t narrow;
   uint64_t key;
@@ -146,20 +152,24 @@ static uint64_t key_from(const rowscan_spec *spec, const char *from) {
     return key;
   }
   memcpy(&narrow, from, sizeof narrow);
-  if (narrow == 0 || narrow == UINT32_MAX)
-    return narrow ? UINT64_MAX : 0;
+  if (none)
+    return 0;
+  if (is_nan(spec, narrow == UINT32_MAX))
+    return UINT64_MAX;
   key = wider(spec, lowest ? ~narrow : narrow);
   return lowest ? ~key : key;
 }
 
-static void key_to(const rowscan_spec *spec, char *to, uint64_t key) {
+static void key_to(const rowscan_spec *spec, char *to, uint64_t key, bool none) {
   bool lowest = spec->op == ROWSCAN_ARGMIN;
+  uint32_t narrow = 0;
   if (key_bytes(spec) == 8) {
     memcpy(to, &key, sizeof key);
     return;
   }
-  uint32_t narrow = key == UINT64_MAX ? UINT32_MAX : 0;
-  if (key && key != UINT64_MAX) {
+  if (is_nan(spec, key == UINT64_MAX)) {
+    narrow = UINT32_MAX;
+  } else if (!none) {
     narrow = narrower(spec, lowest ? ~key : key);
     narrow = lowest ? ~narrow : narrow;
   }
@@ -169,7 +179,8 @@ static void key_to(const rowscan_spec *spec, char *to, uint64_t key) {
 static void read_index(const rowscan_spec *spec, void *state, const char *from) {
   uint32_t words[2];
   memcpy(words, from + key_bytes(spec), sizeof words);
-  index_total total = {key_from(spec, from), words[0] == UINT32_MAX ? -1 : (int64_t)words[0], words[1]};
+  bool none = words[0] == UINT32_MAX;
+  index_total total = {key_from(spec, from, none), none ? -1 : (int64_t)words[0], words[1]};
   memcpy(state, &total, sizeof total);
 }
 
@@ -177,7 +188,7 @@ static void write_index(const rowscan_spec *spec, char *to, const void *state) {
   index_total total;
   memcpy(&total, state, sizeof total);
   uint32_t words[2] = {(uint32_t)total.index, (uint32_t)total.count};
-  key_to(spec, to, total.key);
+  key_to(spec, to, total.key, total.index == -1);
   memcpy(to + key_bytes(spec), words, sizeof words);
 }
 

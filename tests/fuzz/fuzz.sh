@@ -28,7 +28,8 @@ python=${PYTHON:-python3}
 
 # What is tested in each.
 sources_of() {
-  types="src/base/plain.c src/base/sized.c src/base/status.c src/base/text.c src/spec/created_ops.c src/spec/types.c"
+  types="src/base/must_return.c src/base/plain.c src/base/sized.c src/base/status.c src/base/text.c"
+  types="$types src/spec/created_ops.c src/spec/types.c"
   case $1 in
   entry) echo "cache/entry.c" ;;
   pack) echo "cache/entry.c cache/file.c cache/pack.c src/base/descriptor.c" ;;

@@ -40,7 +40,8 @@ def numpys(data):
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     if version == (3, 0):  # NumPy has no public name for it
-        read = lambda f: np.lib.format._read_array_header(f, version)
+        own = getattr(np.lib, "_format_impl", np.lib.format)  # from 2.3 on
+        read = lambda f: own._read_array_header(f, version)
     shape, order, dtype = read(file)
     return dtype, order, shape, file.tell()
 

@@ -56,7 +56,7 @@ static const struct {
     {"outlive", group_outlive, false, "group_streams"},
     {"threads", group_threads, false, "group_streams"},
     {"host", group_host, false, "group_host"},
-    {"parts", group_parts, false, "group_parts"},
+    {"parts", group_parts, false, NULL},
     {"issue", group_issue, false, "group_issue"},
     {"contest", group_contest, false, "group_issue"},
     {"big", group_big, false, "group_big"},
