@@ -173,6 +173,9 @@ static void emit_problem(const rowscan_spec *spec, const rs_shape *shape, rs_tex
   if (rs_spec_has_further(spec))
     emit_further(spec, source);
   rs_text_add(source, "};\n");
+  if (states)
+    rs_text_add(source, "static_assert(sizeof(P::Kept) == %lld, \"as tune_totals.c says\");\n",
+                (long long)rs_tune_states(spec).bytes);
 }
 
 /* Whether vectors go whole: of further arrays those that can, each array for itself (kernels/further.cuh). */

@@ -79,6 +79,18 @@ int64_t rs_tune_few_blocks(const rs_shape *shape, int multiprocessors);
 enum { RS_TOTALS_OF_BLOCKS = 16, RS_TOTALS_OF_THREADS = 14 };
 int rs_tune_totals_least(const rowscan_spec *spec);
 
+/*
+ * How kernels keep the totals of a spec with ROWSCAN_PART_STATES, or numbers: kernels/states.cuh. Of an index its
+ * element's key comes first. In segments the last element's key follows the total where keys tell them, and then a word
+ * of INSIDE, MARKED and ANY (kernels/ops.cuh).
+ */
+typedef struct rs_kept_states {
+  int64_t bytes;           /* of all of it */
+  int64_t total, index_at; /* of a total; where an index and a count of 32 bits are */
+  int64_t key_at, word_at; /* in segments; word_at - key_at: bytes of a key, 0 of flags */
+} rs_kept_states;
+rs_kept_states rs_tune_states(const rowscan_spec *spec);
+
 /* Which kernel it is, and its shape: for the key. */
 void rs_kernel_text(const rs_geometry *geometry, rs_kernel kernel, rs_text *text);
 

@@ -1,5 +1,5 @@
 /*
- * tune_totals.c - kernels that work out totals of rows of 2^k elements, and no results
+ * tune_totals.c - kernels that work out totals of rows of 2^k elements, and no results; how they keep these
  * SPDX-License-Identifier: MIT
  */
 #include "candidates.h"
@@ -37,4 +37,31 @@ int rs_tune_totals_least(const rowscan_spec *spec) {
 void rs_tune_totals(const rowscan_spec *spec, rs_shape kernels[]) {
   kernels[RS_KERNEL_ANY] = thread_shape();
   kernels[RS_KERNEL_ALIGNED] = block_shape(spec);
+}
+
+/* ---- states ------------------------------------------------------------------------------------------------------ */
+
+/* Of a number, or of its key, in registers. */
+static int64_t wide_bytes(rowscan_type type) {
+  return rowscan_type_bytes(type) == 8 ? 8 : 4;
+}
+
+static int64_t total_bytes(const rowscan_spec *spec) {
+  const rs_op *op = rs_op_of(spec->op);
+  if (rs_op_is_of_numbers(op))
+    return (int64_t)rowscan_type_bytes(rs_kept_type(spec->acc_type));
+  return op->kind == RS_INDEX ? wide_bytes(spec->in_type) + 8 : 2 * wide_bytes(spec->acc_type);
+}
+
+rs_kept_states rs_tune_states(const rowscan_spec *spec) {
+  int64_t total = total_bytes(spec);
+  int64_t key = spec->mask_mode != ROWSCAN_MASK_KEYS ? 0 : rs_spec_mask_bytes(spec) == 8 ? 8 : 4;
+  rs_kept_states s = {.bytes = total, .total = total, .index_at = wide_bytes(spec->in_type)};
+  s.key_at = rs_up(total, rs_larger(key, 4));
+  s.word_at = s.key_at + key;
+  if (rs_spec_has_segments(spec))
+    s.bytes = rs_up(s.word_at + 4, total + key <= 4 ? 8 : 16);
+  else if (rs_op_of(spec->op)->kind == RS_INDEX)
+    s.bytes = 16;
+  return s;
 }

@@ -175,7 +175,7 @@ static int64_t pieces_of(const rs_shard *part, const rs_fold *fold, piece *piece
 
 /* Makes rows of the 2^k elements that are next to one another in rows; the first ones in the order of the scan first.
  */
-static void cut_rows(rs_rows *rows, int k, int64_t parts, bool reverse, int64_t state) {
+static void cut_rows(rs_rows *rows, int k, int64_t parts, bool reverse, int64_t state_bytes) {
   int64_t count = rows->count;
   for (int a = 0; a < RS_ARRAYS; a++) {
     memmove(rows->array[a].stride + 1, rows->array[a].stride, (size_t)rows->rank * sizeof *rows->array[a].stride);
@@ -188,7 +188,7 @@ static void cut_rows(rs_rows *rows, int k, int64_t parts, bool reverse, int64_t 
   rows->length = INT64_C(1) << k;
   rows->array[RS_TOTALS].stride[0] = reverse ? -count : count;
   if (reverse)
-    rows->array[RS_TOTALS].data = (char *)rows->array[RS_TOTALS].data + (parts - 1) * count * state;
+    rows->array[RS_TOTALS].data = (char *)rows->array[RS_TOTALS].data + (parts - 1) * count * state_bytes;
 }
 
 static rowscan_status total_piece(const rs_shard *part, const rs_fold *fold, const piece *one, const memory *states) {

@@ -1,6 +1,10 @@
 /*
  * shard_part.h - what both engines ask of a part, and what each of them does with it
  * SPDX-License-Identifier: MIT
+ *
+ * A row is cut into parts, one for each call. A part, or shard, is taken in blocks: of 2^k elements, as large as can
+ * be, each at a multiple of its size in the whole row. On a GPU a block is a piece of work, cut further into rows of
+ * 2^k elements.
  */
 #ifndef RS_SHARD_PART_H
 #define RS_SHARD_PART_H

@@ -9,13 +9,9 @@
 
 #include <string.h>
 
-#include "base/ints.h"
 #include "base/status.h"
+#include "family/tune.h"
 #include "spec/types.h"
-
-static int64_t multiple(int64_t n, int64_t unit) {
-  return (n + unit - 1) / unit * unit;
-}
 
 static bool is_index(const rowscan_spec *spec) {
   return rs_op_of(spec->op)->kind == RS_INDEX;
@@ -38,46 +34,16 @@ unsigned rs_kernel_states_flag(const rowscan_spec *spec) {
   return rs_spec_keeps_totals(spec) ? 0 : ROWSCAN_PART_STATES;
 }
 
-/* ---- how kernels keep them --------------------------------------------------------------------------------------- */
-
-/* Of a key, which is as wide as an element that is computed with. */
-static int64_t key_bytes(const rowscan_spec *spec) {
-  return rowscan_type_bytes(spec->in_type) == 8 ? 8 : 4;
-}
-
-/* Without what says that a segment begins. */
-static int64_t total_bytes(const rowscan_spec *spec) {
-  if (of_numbers(spec))
-    return (int64_t)rowscan_type_bytes(rs_kept_type(spec->acc_type));
-  return is_index(spec) ? key_bytes(spec) + 8
-                        : 2 * (spec->acc_type == ROWSCAN_F64 || rowscan_type_bytes(spec->acc_type) == 8 ? 8 : 4);
-}
-
-static int64_t segment_key_bytes(const rowscan_spec *spec) {
-  return spec->mask_mode != ROWSCAN_MASK_KEYS ? 0 : rs_spec_mask_bytes(spec) == 8 ? 8 : 4;
-}
-
-/* Where the key of the last element is, and after it the state. */
-static int64_t key_at(const rowscan_spec *spec) {
-  return multiple(total_bytes(spec), rs_larger(segment_key_bytes(spec), 4));
-}
-static int64_t word_at(const rowscan_spec *spec) {
-  return key_at(spec) + segment_key_bytes(spec);
-}
-
 int64_t rs_kernel_state_bytes(const rowscan_spec *spec) {
-  int64_t bytes = total_bytes(spec);
-  if (!rs_spec_segments(spec))
-    return is_index(spec) ? 16 : bytes;
-  return multiple(word_at(spec) + 4, bytes + segment_key_bytes(spec) <= 4 ? 8 : 16);
+  return rs_tune_states(spec).bytes;
 }
 
 /* Bits of a state in segments: kernels/ops.cuh. */
 enum { INSIDE = 1, MARKED = 2, ANY = 4 };
 
-static uint32_t word_of(const rowscan_spec *spec, const char *kept) {
+static uint32_t word_of(const rs_kept_states *layout, const char *kept) {
   uint32_t word;
-  memcpy(&word, kept + word_at(spec), sizeof word);
+  memcpy(&word, kept + layout->word_at, sizeof word);
   return word;
 }
 
@@ -147,7 +113,7 @@ static uint64_t key_from(const rowscan_spec *spec, const char *from, bool none) 
   bool lowest = spec->op == ROWSCAN_ARGMIN;
   uint32_t narrow;
   uint64_t key;
-  if (key_bytes(spec) == 8) {
+  if (rowscan_type_bytes(spec->in_type) == 8) {
     memcpy(&key, from, sizeof key);
     return key;
   }
@@ -163,7 +129,7 @@ static uint64_t key_from(const rowscan_spec *spec, const char *from, bool none) 
 static void key_to(const rowscan_spec *spec, char *to, uint64_t key, bool none) {
   bool lowest = spec->op == ROWSCAN_ARGMIN;
   uint32_t narrow = 0;
-  if (key_bytes(spec) == 8) {
+  if (rowscan_type_bytes(spec->in_type) == 8) {
     memcpy(to, &key, sizeof key);
     return;
   }
@@ -176,63 +142,66 @@ static void key_to(const rowscan_spec *spec, char *to, uint64_t key, bool none) 
   memcpy(to, &narrow, sizeof narrow);
 }
 
-static void read_index(const rowscan_spec *spec, void *state, const char *from) {
+static void read_index(const rowscan_spec *spec, const rs_kept_states *layout, void *state, const char *from) {
   uint32_t words[2];
-  memcpy(words, from + key_bytes(spec), sizeof words);
+  memcpy(words, from + layout->index_at, sizeof words);
   bool none = words[0] == UINT32_MAX;
   index_total total = {key_from(spec, from, none), none ? -1 : (int64_t)words[0], words[1]};
   memcpy(state, &total, sizeof total);
 }
 
-static void write_index(const rowscan_spec *spec, char *to, const void *state) {
+static void write_index(const rowscan_spec *spec, const rs_kept_states *layout, char *to, const void *state) {
   index_total total;
   memcpy(&total, state, sizeof total);
   uint32_t words[2] = {(uint32_t)total.index, (uint32_t)total.count};
   key_to(spec, to, total.key, total.index == -1);
-  memcpy(to + key_bytes(spec), words, sizeof words);
+  memcpy(to + layout->index_at, words, sizeof words);
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-static void read_one(const rs_run *op, const rowscan_spec *spec, void *state, const char *from) {
+static void read_one(const rs_run *op, const rowscan_spec *spec, const rs_kept_states *layout, void *state,
+                     const char *from) {
   rs_state_start(op, state, of_numbers(spec) ? from : NULL);
   if (is_index(spec))
-    read_index(spec, state, from);
+    read_index(spec, layout, state, from);
   else if (!of_numbers(spec))
-    memcpy(state, from, (size_t)total_bytes(spec));
+    memcpy(state, from, (size_t)layout->total);
 }
 
 /* Whether a segment begins in the block, or with its first element, given what is kept of the block before; NULL: it is
  * the first one. */
-static bool begins(const rowscan_spec *spec, const char *before, const char *own) {
-  if (word_of(spec, own) & INSIDE)
+static bool begins(const rowscan_spec *spec, const rs_kept_states *layout, const char *before, const char *own) {
+  if (word_of(layout, own) & INSIDE)
     return true;
   if (!before)
     return false;
   if (spec->mask_mode == ROWSCAN_MASK_KEYS)
-    return memcmp(before + key_at(spec), own + key_at(spec), (size_t)segment_key_bytes(spec)) != 0;
-  return rs_spec_marks_last(spec) && word_of(spec, before) & MARKED;
+    return memcmp(before + layout->key_at, own + layout->key_at, (size_t)(layout->word_at - layout->key_at)) != 0;
+  return rs_spec_marks_last(spec) && word_of(layout, before) & MARKED;
 }
 
 void rs_kernel_states_read(const rs_run *op, const rowscan_spec *spec, void *states, const void *from, int64_t blocks,
                            int64_t rows) {
-  int64_t host = rs_state_bytes(op), kernel = rs_kernel_state_bytes(spec);
+  const rs_kept_states of_spec = rs_tune_states(spec), *layout = &of_spec;
+  int64_t host = rs_state_bytes(op), kernel = layout->bytes;
   for (int64_t i = 0; i < blocks * rows; i++) {
     const char *kept = (const char *)from + i * kernel;
     char *state = (char *)states + i * host;
-    read_one(op, spec, state, kept);
-    if (rs_spec_segments(spec) && begins(spec, i < rows ? NULL : kept - rows * kernel, kept))
+    read_one(op, spec, layout, state, kept);
+    if (rs_spec_segments(spec) && begins(spec, layout, i < rows ? NULL : kept - rows * kernel, kept))
       rs_state_begin(op, state);
   }
 }
 
-static void write_one(const rs_run *op, const rowscan_spec *spec, char *to, const void *state) {
+static void write_one(const rs_run *op, const rowscan_spec *spec, const rs_kept_states *layout, char *to,
+                      const void *state) {
   if (of_numbers(spec))
     rs_state_show(op, to, state);
   else if (is_index(spec))
-    write_index(spec, to, state);
+    write_index(spec, layout, to, state);
   else
-    memcpy(to, state, (size_t)total_bytes(spec));
+    memcpy(to, state, (size_t)layout->total);
 }
 
 /* A key as kernels have it, of its type's width in a wider word. */
@@ -242,21 +211,22 @@ static uint64_t key_of_mark(const rowscan_spec *spec, uint64_t mark) {
 }
 
 /* What comes before a part's first element, in segments. */
-static void write_mark(const rowscan_spec *spec, char *to, uint64_t mark) {
+static void write_mark(const rowscan_spec *spec, const rs_kept_states *layout, char *to, uint64_t mark) {
   uint64_t key = key_of_mark(spec, mark);
   uint32_t word = rs_spec_marks_last(spec) && mark ? MARKED | ANY : ANY;
-  memcpy(to + key_at(spec), &key, (size_t)segment_key_bytes(spec));
-  memcpy(to + word_at(spec), &word, sizeof word);
+  memcpy(to + layout->key_at, &key, (size_t)(layout->word_at - layout->key_at));
+  memcpy(to + layout->word_at, &word, sizeof word);
 }
 
 void rs_kernel_states_write(const rs_run *op, const rowscan_spec *spec, void *to, const void *states,
                             const uint64_t *marks, int64_t rows) {
-  int64_t host = rs_state_bytes(op), kernel = rs_kernel_state_bytes(spec);
+  const rs_kept_states of_spec = rs_tune_states(spec), *layout = &of_spec;
+  int64_t host = rs_state_bytes(op), kernel = layout->bytes;
   memset(to, 0, (size_t)(rows * kernel));
   for (int64_t r = 0; r < rows; r++) {
     char *kept = (char *)to + r * kernel;
-    write_one(op, spec, kept, (const char *)states + r * host);
+    write_one(op, spec, layout, kept, (const char *)states + r * host);
     if (marks)
-      write_mark(spec, kept, marks[r]);
+      write_mark(spec, layout, kept, marks[r]);
   }
 }
