@@ -354,8 +354,8 @@ class Library:
     def starts_of(self, keys, dim):
         """beginnings() of whole rows."""
         if self.is_cut():
-            raise NotImplementedError(f"keys of {keys.dtype} here: rows that are cut over ranks have none beside a mask "
-                                      "or an accumulator of 64 bits")
+            raise NotImplementedError(f"keys of {keys.dtype} here: rows that are cut over ranks have none beside a "
+                                      "mask or an accumulator of 64 bits")
         return self.beginnings(keys, dim)
 
     def beginnings(self, keys, dim):

@@ -777,7 +777,8 @@ def _lower_on_cpu(context, *operands, **params):
         return _lower(context, *operands, **params)
     scan = _partitioned(tuple(params.items()))
     results = mlir.lower_fun(lambda *given: [scan(*given)], multiple_results=True)(context, *operands)
-    # JAX's cache on disk may leave out the number of the function, which is new in each process. This says what it does.
+    # JAX's cache on disk may leave out the number of the function, which is new in each process: this says what it
+    # does.
     told = mlir.ir.DictAttr.get({_TARGET: mlir.ir.StringAttr.get(str(params))})
     results[0].owner.attributes["mhlo.frontend_attributes"] = told
     return results

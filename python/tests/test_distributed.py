@@ -8,12 +8,12 @@ import sys
 import threading
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import rowscan
 from rowscan import distributed
 
+np = pytest.importorskip("numpy")
 HERE = Path(__file__).parent
 
 

@@ -226,6 +226,16 @@ void rs_table_give(rs_table *table, rs_table_node *taken) {
   pthread_mutex_unlock(&table->mutex);
 }
 
+rowscan_status rs_table_ready(rs_table *table, rs_gpu *gpu, const rowscan_spec *spec, const rs_rows *rows) {
+  rs_table_node *taken;
+  rowscan_status status = rs_table_take(table, gpu, spec, rows, &taken);
+  if (status)
+    return status;
+  status = rs_program_prepare(&taken->program, rows, 1);
+  rs_table_give(table, taken);
+  return status;
+}
+
 /* ---- run --------------------------------------------------------------------------------------------------------- */
 
 /* The last run of a stream, or the place of it; of one whose place another has, or only a guess, it waits for that. */

@@ -54,4 +54,7 @@ rowscan_status rs_table_take(rs_table *table, rs_gpu *gpu, const rowscan_spec *s
 rs_program *rs_table_program(rs_table_node *taken);
 void rs_table_give(rs_table *table, rs_table_node *taken);
 
+/* Makes ready what a run of these rows needs. Likewise. */
+rowscan_status rs_table_ready(rs_table *table, rs_gpu *gpu, const rowscan_spec *spec, const rs_rows *rows);
+
 #endif

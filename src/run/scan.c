@@ -52,16 +52,6 @@ static rowscan_status run_task(rowscan_context *context, const task *one, struct
              : run_host(context, one->call);
 }
 
-static rowscan_status prepare_plan(rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows) {
-  rs_table_node *taken;
-  rowscan_status status = rs_table_take(&context->programs, &context->gpu, spec, rows, &taken);
-  if (status)
-    return status;
-  status = rs_program_prepare(rs_table_program(taken), rows, 1);
-  rs_table_give(&context->programs, taken);
-  return status;
-}
-
 static rowscan_status prepare(rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows) {
   bool pushed;
   if (context->engine != ROWSCAN_ENGINE_CUDA)
@@ -69,7 +59,7 @@ static rowscan_status prepare(rowscan_context *context, const rowscan_spec *spec
   rowscan_status status = rs_device_enter(&context->gpu.device, &pushed);
   if (status)
     return status;
-  status = prepare_plan(context, spec, rows);
+  status = rs_table_ready(&context->programs, &context->gpu, spec, rows);
   rs_device_leave(&context->gpu.device, pushed);
   return status;
 }

@@ -179,7 +179,7 @@ static void cut_rows(rs_rows *rows, int k, int64_t parts, bool reverse, int64_t 
   int64_t count = rows->count;
   for (int a = 0; a < RS_ARRAYS; a++) {
     memmove(rows->array[a].stride + 1, rows->array[a].stride, (size_t)rows->rank * sizeof *rows->array[a].stride);
-    rows->array[a].stride[0] = a < RS_ELEMENTS ? rows->array[a].step << k : 0;
+    rows->array[a].stride[0] = a < RS_ELEMENTS ? rows->array[a].step * (INT64_C(1) << k) : 0;
   }
   memmove(rows->shape + 1, rows->shape, (size_t)rows->rank * sizeof *rows->shape);
   rows->rank++;
@@ -330,13 +330,7 @@ typedef rowscan_status launcher(const rs_shard *part, const rowscan_spec *spec, 
 
 static rowscan_status make_ready(const rs_shard *part, const rowscan_spec *spec, const rs_rows *rows) {
   rowscan_context *context = part->context;
-  rs_table_node *taken;
-  rowscan_status status = rs_table_take(&context->programs, &context->gpu, spec, rows, &taken);
-  if (status)
-    return status;
-  status = rs_program_prepare(rs_table_program(taken), rows, 1);
-  rs_table_give(&context->programs, taken);
-  return status;
+  return rs_table_ready(&context->programs, &context->gpu, spec, rows);
 }
 
 /* The largest blocks have kernels of their length, all others those for any: there may be one for each power of two. */
