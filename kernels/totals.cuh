@@ -19,6 +19,7 @@ template <class P, class S, int THREADS, bool VECTORED> RS_DEVICE void total_of_
   using T = Tile<P, S, VECTORED, THREADS>;
   using Acc = typename P::Acc;
   using Index = typename T::Index;
+  static_assert(!T::FETCHES, "no further arrays");
   RS_SHARED Acc between[2][S::WARPS];
   Counter<typename P::Op, T::COUNT, Acc> counter;
   const Index tiles = T::count(row.rows);
@@ -27,13 +28,10 @@ template <class P, class S, int THREADS, bool VECTORED> RS_DEVICE void total_of_
 #pragma unroll 1
   for (Index t = 0; t < tiles; t++) {
     T next; // on its way while this one is combined
-    if (!T::FETCHES && t + 1 < tiles)
+    if (t + 1 < tiles)
       next.load(row, (t + 1) * S::ELEMENTS);
     counter.add(t, tile.up(between[t & 1]));
-    if (!T::FETCHES)
-      tile = next;
-    else if (t + 1 < tiles)
-      tile.load(row, (t + 1) * S::ELEMENTS);
+    tile = next;
   }
   if (thread_index() == 0)
     row.keep(whole_of(counter, tiles));
@@ -66,14 +64,13 @@ template <class P, int THREADS, int BATCH> RS_DEVICE void total_each(const Rows<
   for (i64 number = (i64)block_index() * THREADS + thread_index(); number < rows.count;
        number += (i64)block_count() * THREADS) {
     Row<P> row(rows, number);
-    const typename Row<P>::Params params = row.params();
     Counter<Op, (Length<P>::most() + BATCH - 1) / BATCH, Acc> counter;
 #pragma unroll 1
     for (i64 i = 0; i < length; i += BATCH) {
       Acc x[BATCH];
 #pragma unroll
       for (int j = 0; j < BATCH; j++)
-        x[j] = i + j < length ? row.value(row.load_one((typename Row<P>::Index)(i + j)), params) : Op::neutral();
+        x[j] = i + j < length ? row.value(row.load_one((typename Row<P>::Index)(i + j))) : Op::neutral();
       counter.add((u32)(i / BATCH), total<Op, BATCH>(x));
     }
     row.keep(whole_of(counter, (u32)((length + BATCH - 1) / BATCH)));

@@ -1026,7 +1026,8 @@ ROWSCAN_API rowscan_status rowscan_workspace_bytes(rowscan_context *context, con
  * GPU's memory. The bits are the same. The context keeps the streams, the pinned memory and the GPU memory
  * (`staging_bytes`) of up to four such scans at a time for the next ones, until it is closed. Many threads may call it.
  * Errors: those of rowscan_plan_create and rowscan_plan_run; UNSUPPORTED (on a GPU: rows that do not fit into a piece,
- * of an operator that rowscan_carry does not support there, or with further arrays).
+ * with segments or further arrays, or of LINEAR_RECURRENCE, LOGSUMEXP, EXTENDED_PROD, ARGMAX, ARGMIN or an operator of
+ * your own).
  */
 ROWSCAN_API rowscan_status rowscan_scan_host(rowscan_context *context, const rowscan_problem *problem) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1, 2);
@@ -1063,10 +1064,10 @@ ROWSCAN_API rowscan_status rowscan_problem_spec(const rowscan_problem *problem, 
  * holds the last elements. Initial values are those of the first chunk; totals are those of all elements so far. With
  * ROWSCAN_INCLUDE_INITIAL the additional element is the prefix before the chunk.
  *
- * A carry keeps up to two totals per row for each power of two of the number of elements, in the engine's memory. In
- * place on a GPU it needs as much memory again as a chunk. A chunk is read twice. It is scanned in
- * pieces of powers of two, aligned in the row: one piece if all chunks have the same power of two, else up to 2
- * log2(length), with a few launches each.
+ * A carry keeps up to two totals per row for each power of two of the number of elements, in the engine's memory, or
+ * in the host's where the call waits for the stream. In place on a GPU other calls need as much memory again as a
+ * chunk. A chunk is read twice. It is scanned in pieces of powers of two, aligned in the row: one piece if all chunks
+ * have the same power of two, else up to 2 log2(length), with a few launches each.
  *
  * One thread at a time may call with a carry, on one stream or on streams that wait for one another. The calls cannot
  * be captured. After a call that fails the carry can only be reset or destroyed. rowscan_carry_reset begins another

@@ -223,7 +223,7 @@ def _of_parts(run, x, places, ranks_of, options):
 
 
 def _is_of_parts(name, value):
-    return name in ("coefficient", "mask", "heads", "tails", "keys", "out") and isinstance(value, (list, tuple))
+    return name in _OF_EACH_PART and isinstance(value, (list, tuple))
 
 
 def _problem_of(x, places, options):

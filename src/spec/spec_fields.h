@@ -25,7 +25,7 @@ enum {
   RS_IF_SET = 1,      /* only if it is not 0: so a field that is new leaves the keys of older specs as they are */
   RS_NOT_IN_KEYS = 2, /* which have it of each kernel */
   RS_NEEDED = 4,      /* a text must have it */
-  RS_UNTOLD = 8       /* for tests: messages do not offer it */
+  RS_UNTOLD = 8       /* for tests, or the library itself: messages do not offer it */
 };
 
 /*
