@@ -14,27 +14,44 @@ template <class C, class Index> RS_DEVICE auto whole_of(const C &counter, Index 
   return all;
 }
 
-// A block a row, tile by tile: rows of whole tiles.
+// The same problem, whose rows are whole units.
+template <class P, i64 UNIT> struct InUnits : P {};
+template <class P, i64 UNIT> struct Length<InUnits<P, UNIT>> : Length<P> {
+  RS_METHOD static constexpr bool multiple_of(i64 unit) {
+    return UNIT % unit == 0;
+  }
+};
+
+// A block a row, of which each warp has a part of its own, tile by tile. A warp's tiles are combined as blocks that lie
+// across its lanes (total_of_blocks), which takes an exchange a chunk.
 template <class P, class S, int THREADS, bool VECTORED> RS_DEVICE void total_of_row(const Row<P> &row) {
-  using T = Tile<P, S, VECTORED, THREADS>;
+  using OfWarp = Shape<1, S::CHUNKS, 32, S::VECTOR>;
+  using T = Tile<P, OfWarp, VECTORED, THREADS>;
   using Acc = typename P::Acc;
+  using Op = typename P::Op;
   using Index = typename T::Index;
   static_assert(!T::FETCHES, "no further arrays");
-  RS_SHARED Acc between[2][S::WARPS];
-  Counter<typename P::Op, T::COUNT, Acc> counter;
-  const Index tiles = T::count(row.rows);
-  T tile;
-  tile.load(row, 0);
+  static_assert(T::WHOLE && S::WARPS * 32 == THREADS, "each warp has whole tiles");
+  RS_SHARED Acc between[S::WARPS];
+  Counter<Op, T::COUNT / S::WARPS, Acc> counter;
+  const Index tiles = T::count(row.rows) / S::WARPS, first = thread_index() / 32 * tiles;
 #pragma unroll 1
   for (Index t = 0; t < tiles; t++) {
-    T next; // on its way while this one is combined
-    if (t + 1 < tiles)
-      next.load(row, (t + 1) * S::ELEMENTS);
-    counter.add(t, tile.up(between[t & 1]));
-    tile = next;
+    T tile;
+    tile.load(row, (first + t) * OfWarp::ELEMENTS);
+#pragma unroll
+    for (int u = 0; u < S::CHUNKS; u++)
+      tile.chunk[u] = tile.held[u].total(tile.params);
+    counter.add(t, T::V::outer(total_of_blocks<typename T::Inner, S::CHUNKS>(tile.chunk)));
   }
-  if (thread_index() == 0)
-    row.keep(whole_of(counter, tiles));
+  if (T::lane() == 0)
+    between[thread_index() / 32] = whole_of(counter, tiles);
+  block_barrier();
+  if (thread_index() < 32) {
+    Acc all = Lanes<Op, S::WARPS, Acc>().up(between[T::lane() % S::WARPS], T::lane());
+    if (T::lane() == 0)
+      row.keep(all);
+  }
 }
 
 // Whether vectors of its elements are neighbours in memory, on multiples of their size.
@@ -43,7 +60,8 @@ template <int VECTOR, class T> RS_DEVICE bool has_vectors(const T *first, i64 st
   return step == (reverse ? -1 : 1) && reinterpret_cast<u64>(low) % word_bytes(VECTOR * (int)sizeof(T)) == 0;
 }
 
-template <class P, class S, int THREADS> RS_DEVICE void total_rows(const Rows<P::rank> &rows) {
+template <class Of, class S, int THREADS> RS_DEVICE void total_rows(const Rows<Of::rank> &rows) {
+  using P = InUnits<Of, S::ELEMENTS>;
   for (i64 number = block_index(); number < rows.count; number += block_count()) {
     Row<P> row(rows, number);
     bool vectors = has_vectors<S::VECTOR>(row.in, row.step[RS_IN], P::reverse) &&

@@ -1191,10 +1191,10 @@ typedef struct rowscan_comm {
  * those of the whole rows, on each rank that asks for them. With ROWSCAN_INCLUDE_INITIAL the additional element is the
  * prefix before the part.
  *
- * Three exchanges: 1 KB a rank, twice, and a record. All ranks return the same status, and where one fails the
- * message has its number: "rank 3: ...". Nothing is written then. Exceptions are errors of `comm` itself, which are
- * this rank's own; COMM_FAILED; and OUT_OF_MEMORY after the exchanges. A rank that does not call blocks the others
- * as long as their all_gather waits.
+ * Two exchanges of 4 KB a rank, and a third one if a record exceeds 3 KB. All ranks return the same status, and where
+ * one fails the message has its number: "rank 3: ...". Nothing is written then. Exceptions are errors of `comm` itself,
+ * which are this rank's own; COMM_FAILED; and OUT_OF_MEMORY after the exchanges. A rank that does not call blocks the
+ * others as long as their all_gather waits.
  *
  * Serves what rowscan_part_scan does, on either engine; ranks may have different ones. all_gather has memory of the
  * host. Errors: those of rowscan_part_scan; COMM_FAILED.

@@ -48,16 +48,20 @@ def of_mpi(comm):
     return Ranks(comm.Get_size(), comm.Get_rank(), gather)
 
 
-def of_torch(group):
+def of_torch(group, x=None):
+    """x: one of the rank's parts, whose GPU the bytes cross if the group has no transport for memory of the host."""
     import torch
     dist = torch.distributed
 
     def gather(data):
-        on = torch.device("cuda", torch.cuda.current_device()) if dist.get_backend(group) == "nccl" else "cpu"
+        on = "cpu"
+        if "cpu:" not in dist.get_backend_config(group):
+            on = x.device if x is not None and x.is_cuda else torch.device("cuda", torch.cuda.current_device())
         sent = torch.frombuffer(bytearray(data), dtype=torch.uint8).to(on)
-        received = [torch.empty_like(sent) for _ in range(dist.get_world_size(group))]
-        dist.all_gather(received, sent, group=group)
-        return [part.cpu().numpy().tobytes() for part in received]
+        received = torch.empty(dist.get_world_size(group) * len(data), dtype=torch.uint8, device=on)
+        dist.all_gather_into_tensor(received, sent, group=group)
+        received = received.cpu().numpy().tobytes()
+        return [received[at:at + len(data)] for at in range(0, len(received), len(data))]
 
     if not dist.is_available() or not dist.is_initialized():
         raise ValueError("group is None, and torch.distributed has no default group: call init_process_group() first")

@@ -52,7 +52,7 @@ def _ranks_of(x, group, comm):
     if comm is not None:
         return _of_mpi(comm)
     if group is not None or _is_torch(x) or x is None:
-        return _of_torch(group)
+        return _of_torch(group, x if _is_torch(x) else None)
     raise TypeError(f"comm is missing: give the communicator of mpi4py whose ranks have the parts of x, {type(x)}")
 
 
@@ -284,7 +284,7 @@ def _of_dtensor(run, plain, x, dim, options):
                 raise ValueError(f"{name} has the placements {value.placements}, and x {x.placements}")
             options[name] = value.to_local()
     if along:
-        ranks = _functools.reduce(_nested, [_of_torch(x.device_mesh.get_group(i)) for i in along])
+        ranks = _functools.reduce(_nested, [_of_torch(x.device_mesh.get_group(i), x) for i in along])
         y = _told(run, x.to_local(), dim, ranks, options)
     else:
         y = plain(x.to_local(), dim, **options)
@@ -307,7 +307,7 @@ def _of_torchs(name, function, x, dim, dtype=None):
         along = _cut_along(x, dim % x.ndim)
     except NotImplementedError:
         return NotImplemented
-    if along and (x.device.type != "cpu" or _wants_gradient(x) and (name != "cumsum" or dtype not in (None, x.dtype))):
+    if along and (_wants_gradient(x) and (name != "cumsum" or dtype not in (None, x.dtype))):
         return NotImplemented
     differentiable = lambda x, dim, ranks, _: _differentiate_sum(x, dim, ranks, {})  # noqa: E731
     return _of_dtensor(_runner(cut, differentiable), function, x, dim, options)

@@ -7,12 +7,13 @@
 
 enum { WARPS = 8, LANES = 32, WORD = 16 };
 
-/* A thread has words of 16 bytes, and as many of them as take 16 registers or so with their totals. */
+/* A thread has words of 16 bytes, and as many of them as take 32 registers or so with their totals. */
 static rs_shape block_shape(const rowscan_spec *spec) {
   int vector = rs_power(WORD / rs_bytes_of(spec->in_type), 1, 64 / rs_spec_register_bytes(spec));
-  rs_shape s = {.made_of = RS_TEMPLATE_TOTALS, .warps = WARPS, .lanes = LANES, .vector = vector, .min_blocks = 2};
+  rs_shape s = {.made_of = RS_TEMPLATE_TOTALS, .warps = WARPS, .lanes = LANES, .vector = vector};
   s.threads = WARPS * LANES;
-  s.chunks = rs_power(32 / rs_larger(vector * (int)rs_larger(rs_spec_register_bytes(spec) / 4, 1), 1), 1, 4);
+  s.chunks = rs_power(32 / rs_larger(vector * (int)rs_larger(rs_spec_register_bytes(spec) / 4, 1), 1), 1, 8);
+  s.min_blocks = rs_spec_register_bytes(spec) <= 4 ? 4 : 2;
   s.tiles = (1 << RS_TOTALS_OF_BLOCKS) / (int)rs_tile(&s);
   return s;
 }

@@ -123,11 +123,21 @@ static bool is_meaningless(const rs_run *op, double first) {
          (op->spec->op == ROWSCAN_LOGSUMEXP && first != first);
 }
 
+/* Of -0 and +0 as the highest of several numbers, which one remains depends on the engine, and no result shows it. */
+static void unify_highest(const rs_run *op, char *state, double highest) {
+  if (highest == 0 && unify_nan(state + op->size, op->size) != 1)
+    memset(state, 0, (size_t)op->size);
+}
+
 static void unify_numbers(const rs_run *op, char *state) {
   int64_t size = op->totals ? op->size : op->acc_bytes;
-  for (int64_t n = 0; n < real_numbers(op); n++)
-    if (is_meaningless(op, unify_nan(state + n * size, size)) && n == 0)
+  for (int64_t n = 0; n < real_numbers(op); n++) {
+    double number = unify_nan(state + n * size, size);
+    if (n == 0 && is_meaningless(op, number))
       memset(state + size, 0, (size_t)size);
+    else if (n == 0 && op->spec->op == ROWSCAN_LOGSUMEXP)
+      unify_highest(op, state, number);
+  }
 }
 
 /* Bytes that no field has. */

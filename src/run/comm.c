@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: MIT
  *
  * Ranks exchange three things, by the caller's all-gather: what each of them is to scan, whether each could read its
- * part and has memory, and records. All ranks judge the same bytes, so that all return the same status; nothing is
- * written before. After the records are there a rank needs nobody.
+ * part and has memory, and records. Small records travel with the second. All ranks judge the same bytes, so that all
+ * return the same status; nothing is written before. After the records are there a rank needs nobody.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +17,15 @@
 #include "context.h"
 #include "shard.h"
 
-enum { VERSION = 1, MOST_TEXT = 1000 };
+enum { VERSION = 2, MOST_TEXT = 1000, MOST_RECORD = 3072 };
 
-/* What a rank tells all others. */
+/* What a rank tells all others, twice. */
 typedef struct word {
   uint32_t version;
   int32_t status; /* of the rank, and its message */
   int64_t elements, rows;
-  char text[MOST_TEXT]; /* what it scans, or else the message */
+  char text[MOST_TEXT];     /* what it scans, or else the message */
+  char record[MOST_RECORD]; /* the second time, if the records of all ranks are no larger */
 } word;
 
 typedef struct gathering {
@@ -34,8 +35,8 @@ typedef struct gathering {
   rs_fold own, before;
   word mine, *all;
   int64_t *begin; /* of each part in the order of the scan, and where the last one ends */
-  char *record, *records;
-  int64_t room; /* of each */
+  char *records;
+  int64_t room, stride; /* of each, and from one to the next */
 } gathering;
 
 static rowscan_status check_comm(rowscan_comm *comm, const rowscan_comm *given) {
@@ -120,6 +121,34 @@ static void tell_scan(gathering *g) {
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
+static bool fits_word(const gathering *g) {
+  return g->room <= MOST_RECORD;
+}
+
+/* Where the records of all ranks will be, and that of this one is until then. */
+static rowscan_status take_records(gathering *g) {
+  for (int r = 0; r < g->comm.ranks; r++)
+    g->room = rs_larger(g->room, rs_record_bytes(&g->own, g->begin[r], g->begin[r + 1]));
+  if (fits_word(g)) {
+    g->stride = sizeof(word);
+    return ROWSCAN_OK;
+  }
+  int64_t bytes = rs_product(g->room, (int64_t)g->comm.ranks + 1);
+  g->stride = g->room;
+  g->records = calloc(1, (size_t)bytes);
+  return g->records ? ROWSCAN_OK : rs_fold_no_memory(bytes);
+}
+
+static rowscan_status gather_records(const gathering *g) {
+  if (fits_word(g))
+    return ROWSCAN_OK;
+  return gather(&g->comm, g->records, g->records + g->room, (size_t)g->room);
+}
+
+static const char *record_of(const gathering *g, int rank) {
+  return (fits_word(g) ? g->all[0].record : g->records + g->room) + rank * g->stride;
+}
+
 /* Reads the part, and takes all memory that the exchange needs. */
 static rowscan_status total_own(gathering *g) {
   int place = place_of(g, g->comm.rank);
@@ -127,15 +156,9 @@ static rowscan_status total_own(gathering *g) {
       rs_fold_open(&g->own, &g->shard.spec, &g->shard.rows, g->begin[g->comm.ranks], g->begin[place]);
   if (!status)
     status = rs_shard_total(&g->shard, &g->own);
-  for (int r = 0; r < g->comm.ranks && !status; r++)
-    g->room = rs_larger(g->room, rs_record_bytes(&g->own, g->begin[r], g->begin[r + 1]));
-  if (status)
-    return status;
-  g->record = calloc(1, (size_t)g->room);
-  g->records = malloc((size_t)rs_product(g->room, g->comm.ranks));
-  if (!g->record || !g->records)
-    return rs_fold_no_memory(rs_product(g->room, g->comm.ranks));
-  return rs_record_write(&g->own, g->record);
+  if (!status)
+    status = take_records(g);
+  return status ? status : rs_record_write(&g->own, fits_word(g) ? g->mine.record : g->records);
 }
 
 static rowscan_status start_before(gathering *g) {
@@ -156,7 +179,7 @@ static rowscan_status append(gathering *g, int first, int last) {
     char name[32];
     int r = place_of(g, p);
     snprintf(name, sizeof name, "rank %d", r);
-    status = rs_record_append(&g->before, g->records + r * g->room, (size_t)g->room, name);
+    status = rs_record_append(&g->before, record_of(g, r), (size_t)g->room, name);
   }
   return status;
 }
@@ -188,7 +211,7 @@ static rowscan_status run_all(gathering *g, rowscan_status status) {
     status = rs_shard_ready(&g->shard, &g->own);
   status = agree(g, status);
   if (!status)
-    status = gather(&g->comm, g->record, g->records, (size_t)g->room);
+    status = gather_records(g);
   return status ? status : scan_own(g);
 }
 
@@ -221,7 +244,6 @@ static void close_gathering(gathering *g) {
   rs_fold_close(&g->before);
   free(g->all);
   free(g->begin);
-  free(g->record);
   free(g->records);
   free(g);
 }
