@@ -541,6 +541,11 @@ typedef struct rowscan_options {
    * returned; rules: see rowscan_open. Default: the context's own threads. */
   void (*parallel_for)(void *user, int64_t count, void (*body)(void *data, int64_t index), void *data);
   rowscan_compile compile; /* default: $ROWSCAN_COMPILE (now, background or never), else BACKGROUND */
+  /* GPUs that rowscan_scan_host deals its pieces to, by ordinals: `device_count` of them, at most 16, each named once.
+   * The first one takes the place of `device`, which must be 0 or the same: all other calls use it alone. The host
+   * engine ignores them. Default: `device` alone. */
+  const int *devices;
+  int device_count;
 } rowscan_options;
 
 /*
@@ -597,7 +602,8 @@ typedef struct rowscan_options {
  * process, wait for a kernel that the thread is compiling; fork() does not.
  *
  * Errors: BAD_ARGUMENT; NO_DEVICE (no GPU has that ordinal; with ENGINE_AUTO only if other GPUs exist); OUT_OF_MEMORY;
- * with ENGINE_CUDA also NO_DRIVER, CUDA_FAILED and UNSUPPORTED (a GPU older than sm_75). Any thread may call it.
+ * with ENGINE_CUDA also NO_DRIVER, CUDA_FAILED and UNSUPPORTED (a GPU older than sm_75). If `devices` names several
+ * GPUs, all of them must be usable, with ENGINE_AUTO too. Any thread may call it.
  */
 ROWSCAN_API rowscan_status rowscan_open(rowscan_context **context, const rowscan_options *options) ROWSCAN_CHECKED
     ROWSCAN_NONNULL(1);

@@ -210,7 +210,7 @@ typedef struct scan_job {
   /* as asked for */
   const char *in_name, *out_name, *second_name, *beside_names[BESIDE_KINDS], *op_file;
   const char *coefficient, *more_names[RS_MOST_MORE]; /* numbers or files */
-  const char *params_text;
+  const char *params_text, *devices;
   rowscan_op op;
   rowscan_type type, out_type, acc;
   rowscan_mask_mode mask_mode;
@@ -305,6 +305,8 @@ static int check_ranks(scan_job *job) {
     return say_usage("--engine: cuda, %s", only_host);
   if (job->session.device >= 0)
     return say_usage("--device: %d is the number of a GPU, %s", job->session.device, only_host);
+  if (job->devices)
+    return say_usage("--devices: '%s' are numbers of GPUs, %s", job->devices, only_host);
   job->session.engine = ROWSCAN_ENGINE_HOST;
   return OPTIONS_READ;
 }
@@ -350,6 +352,7 @@ static int read_scan_options(scan_job *job, int argc, char **argv) {
       {"dtype", 0, &kind_type, &job->out_type, "type of OUT (IN's type; for integers i64 or u64)"},
       {"acc", 0, &kind_acc, &job->acc, "accumulator (f32; f64 for f64; OUT's type for integers), or fixed point"},
       SESSION_OPTIONS(job->session),
+      {"devices", 0, &kind_list, &job->devices, "numbers of GPUs that share the work, such as 0,1"},
       {"mpi", 0, &kind_switch, &job->mpi, "under mpirun: each process scans a part of the array, on the CPU"},
       {"json", 0, &kind_switch, &job->json, "print a summary as a JSON object"},
       {"verbose", 'v', &kind_switch, &job->verbose, "print a summary in words, on standard error"},
@@ -371,6 +374,8 @@ static int read_scan_options(scan_job *job, int argc, char **argv) {
   int status = options_read(&syntax, argc, argv, operands);
   if (status == OPTIONS_READ)
     status = op_file_read(&job->op, job->op_file);
+  if (status == OPTIONS_READ)
+    status = devices_read(&job->session, job->devices);
   if (status != OPTIONS_READ)
     return status;
   for (int i = 0; i < 2; i++)

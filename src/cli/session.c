@@ -5,6 +5,7 @@
 #include "session.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,25 @@ static bool has_log(void) {
   return log && *log;
 }
 
+int devices_read(cli_session *session, const char *at) {
+  if (!at)
+    return OPTIONS_READ;
+  if (session->device >= 0)
+    return say_usage("--devices: '%s', but --device is given, too: name that GPU among the others", at);
+  for (const char *next = at;; next++) {
+    char *end;
+    unsigned long number = strtoul(next, &end, 10);
+    if (!isdigit((unsigned char)*next) || number > INT_MAX || (*end && *end != ','))
+      return say_usage("--devices: '%s' is not a list of numbers of GPUs, such as 0,1", at);
+    if (session->device_count == DEVICES_MAX)
+      return say_usage("--devices: '%s' has more than %d GPUs", at, DEVICES_MAX);
+    session->devices[session->device_count++] = (int)number;
+    next = end;
+    if (!*end)
+      return OPTIONS_READ;
+  }
+}
+
 int session_open(rowscan_context **context, const cli_session *session) {
   rowscan_options options = {
       .size = sizeof options,
@@ -39,10 +59,14 @@ int session_open(rowscan_context **context, const cli_session *session) {
       .compile = session->compile,
       .progress = session->progress,
       .log = has_log() ? NULL : warn,
+      .devices = session->devices,
+      .device_count = session->device_count,
   };
-  if (session->device >= 0 && session->engine == ROWSCAN_ENGINE_HOST)
-    return say_usage("--device: %d is the number of a GPU, but --engine is host", session->device);
-  if (session->device >= 0)
+  int device = session->device_count ? session->devices[0] : session->device;
+  if (device >= 0 && session->engine == ROWSCAN_ENGINE_HOST)
+    return say_usage("--device%s: %d is the number of a GPU, but --engine is host", session->device_count ? "s" : "",
+                     device);
+  if (device >= 0)
     options.engine = ROWSCAN_ENGINE_CUDA;
   rowscan_status status = rowscan_open(context, &options);
   return status == ROWSCAN_OK ? EXIT_OK : say_library(NULL, status);

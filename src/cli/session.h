@@ -9,11 +9,14 @@
 
 #include "rowscan.h"
 
+enum { DEVICES_MAX = 16 };
+
 typedef struct cli_session {
   rowscan_engine engine;
-  int device;          /* -1: any; a number asks for the cuda engine */
-  int threads;         /* 0: all */
-  int64_t cache_limit; /* 0: the default */
+  int device;                             /* -1: any; a number asks for the cuda engine */
+  int devices[DEVICES_MAX], device_count; /* instead, several */
+  int threads;                            /* 0: all */
+  int64_t cache_limit;                    /* 0: the default */
   rowscan_compile compile;
   void (*progress)(void *user, int64_t done, int64_t total);
 } cli_session;
@@ -29,6 +32,9 @@ typedef struct cli_session {
       {"device", 0, &kind_natural, &(session).device, "number of the GPU in the list of 'rowscan devices' (0)"}, {     \
     "threads", 0, &kind_natural, &(session).threads, "threads of the host engine (0: one for each processor)"          \
   }
+
+/* Reads "0,1"; NULL: --devices was not given. Returns OPTIONS_READ, or EXIT_USAGE having said why. */
+int devices_read(cli_session *session, const char *list);
 
 /* Opens a context, whose warnings are said. Returns EXIT_OK, or EXIT_FAILED or EXIT_USAGE having said why. */
 int session_open(rowscan_context **context, const cli_session *session);

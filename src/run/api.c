@@ -33,11 +33,35 @@ static rowscan_status give_info(void *info, const void *found, size_t known) {
 
 /* ---- contexts ---------------------------------------------------------------------------------------------------- */
 
+static rowscan_status check_devices(rowscan_options *options) {
+  const int *devices = options->devices;
+  int count = options->device_count;
+  if (count < 0 || count > RS_MOST_GPUS)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'device_count': %d is not between 0 and %d", count,
+                   (int)RS_MOST_GPUS);
+  if (count && !devices)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'devices': NULL, but 'device_count' is %d", count);
+  for (int i = 0; i < count; i++)
+    for (int j = 0; j < i; j++)
+      if (devices[i] == devices[j])
+        return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'devices': names GPU %d twice", devices[i]);
+  if (count && options->cuda_context)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'devices': is set, but so is 'cuda_context', which has a GPU");
+  if (count && options->device && options->device != devices[0])
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'device': %d, but 'devices' begins with %d", options->device,
+                   devices[0]);
+  if (count)
+    options->device = devices[0];
+  return ROWSCAN_OK;
+}
+
 rowscan_status rowscan_open(rowscan_context **context, const rowscan_options *options) {
   RS_UNCANCELLED;
   rowscan_options complete = {.size = sizeof complete};
   rowscan_status status =
       options ? rs_sized_read(&complete, sizeof complete, options, "options", "ROWSCAN_OPTIONS") : ROWSCAN_OK;
+  if (!status)
+    status = check_devices(&complete);
   if (status)
     return status;
   options = &complete;

@@ -216,6 +216,20 @@ static rowscan_status check_kernels(rowscan_context *context) {
                  rs_store_unused(store));
 }
 
+static rowscan_status open_further(rowscan_context *context, const rowscan_options *options) {
+  rowscan_status status = ROWSCAN_OK;
+  for (int i = 1; i < options->device_count && context->engine == ROWSCAN_ENGINE_CUDA && !status; i++) {
+    rowscan_options of_one = *options;
+    of_one.engine = ROWSCAN_ENGINE_CUDA;
+    of_one.device = options->devices[i];
+    of_one.device_count = 0;
+    of_one.threads = 1;
+    status = rs_context_open(&context->further[context->further_count], &of_one, NULL);
+    context->further_count += !status;
+  }
+  return status;
+}
+
 rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *options, rs_nvrtc *nvrtc) {
   rowscan_context *context = calloc(1, sizeof *context);
   if (!context) {
@@ -239,6 +253,8 @@ rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *opt
   if (!status && options->engine == ROWSCAN_ENGINE_AUTO && !options->cuda_context &&
       context->engine == ROWSCAN_ENGINE_CUDA && check_kernels(context))
     status = fall_to_host(context, ROWSCAN_LOG_WARNING);
+  if (!status)
+    status = open_further(context, options);
   if (status) {
     rs_context_close(context);
     return status;
@@ -277,6 +293,8 @@ bool rs_context_inherited(const rowscan_context *context) {
 void rs_context_close(rowscan_context *context) {
   if (!context || rs_context_inherited(context))
     return;
+  while (context->further_count > 0)
+    rs_context_close(context->further[--context->further_count]);
   rs_device_finish(&context->gpu.device);
   if (context->gpu.tiers)
     rs_tiers_stop(context->gpu.tiers);

@@ -13,6 +13,9 @@
 #include "host/host.h"
 #include "stage_slots.h"
 
+/* That one scan of host memory may be dealt to. */
+enum { RS_MOST_GPUS = 16 };
+
 struct rowscan_context {
   rowscan_engine engine;
   char *why;             /* AUTO ended up with the host; NULL: it did not */
@@ -28,6 +31,9 @@ struct rowscan_context {
   rs_table programs;   /* of one-call scans */
   rs_calls calls;      /* those, as they were read */
   pid_t process;       /* that opened it */
+  /* Of each further GPU for rowscan_scan_host, at engine cuda. */
+  rowscan_context *further[RS_MOST_GPUS - 1];
+  int further_count;
 };
 
 /* This process is a child, by fork(), of the one that opened the context. */

@@ -4,7 +4,8 @@
  *
  * A piece is some whole rows or, where one row is larger than a piece may be, one block of it. Pieces go round a ring
  * of slots, each with a stream of its own and with memory on both sides: while the GPU copies and scans some, the CPU
- * packs the next into pinned memory and spreads the results of an earlier one.
+ * packs the next into pinned memory and spreads the results of an earlier one. Of several GPUs each has every n-th
+ * slot.
  *
  * Blocks are aligned blocks of the order in rowscan.h, M elements each, a power of two; only the last of a row may be
  * shorter. A run without an initial value gives the total T of a block. Once that is here, the prefix P(kM) before the
@@ -115,9 +116,17 @@ typedef struct piece {
   places at;
 } piece;
 
+/* A GPU that pieces are dealt to. */
+typedef struct site {
+  rowscan_context *context;
+  rs_slots *slots;
+  rs_table_node *plan[2]; /* of whole blocks, and of the last, shorter one; NULL: there are none of these */
+} site;
+
 /* In pinned memory what comes back takes the place of what went out, which by then has arrived. */
 typedef struct slot {
   rs_slot own; /* of the set that the ring has taken */
+  site *on;
   piece piece;
   value after; /* of a whole block: the prefix through it */
 } slot;
@@ -138,13 +147,13 @@ typedef struct ring {
   int64_t blocks; /* of a row */
   int64_t rows_a_piece;
   int64_t pieces;
-  rs_table_node *plan[2]; /* of whole blocks, and of the last, shorter one; NULL: there are none of these */
 
-  rs_pool *pool; /* of the context: */
-  int threads;   /* so many of them copy */
-  rs_slots *slots;
+  rs_pool *pool;  /* of the context: */
+  int threads;    /* so many of them copy */
   blocks counter; /* of the row whose blocks are scanned */
-  slot slot[SLOTS];
+  int sites, slots;
+  site site[RS_MOST_GPUS];
+  slot slot[SLOTS * RS_MOST_GPUS];
 } ring;
 
 /* ---- how it is cut ----------------------------------------------------------------------------------------------- */
@@ -189,16 +198,17 @@ static piece piece_at(const ring *r, int64_t number) {
   return p;
 }
 
-static rowscan_status memory_allowed(const ring *r, int64_t *bytes) {
+/* Of one GPU. */
+static rowscan_status memory_allowed(const ring *r, const site *on, int64_t *bytes) {
   size_t allowed = r->context->staging_bytes;
-  if (!allowed && r->context->gpu.device.memory.allocate)
+  if (!allowed && on->context->gpu.device.memory.allocate)
     allowed = SLOTS * (size_t)MOST_SLOT; /* what a pool has left, the driver can't tell */
   if (!allowed) {
     size_t all;
     CUresult result = r->cuda->cuMemGetInfo_v2(&allowed, &all);
     if (result)
       return rs_cuda_failed(r->cuda, result, "cuMemGetInfo_v2");
-    allowed = (allowed + (size_t)rs_slots_bytes(r->slots)) / 4;
+    allowed = (allowed + (size_t)rs_slots_bytes(on->slots)) / 4;
   }
   *bytes = allowed < SLOTS * (size_t)MOST_SLOT ? (int64_t)allowed : SLOTS * (int64_t)MOST_SLOT;
   return ROWSCAN_OK;
@@ -210,7 +220,7 @@ static void choose_pieces(ring *r, int64_t allowed) {
   for (int f = 0; f < RS_FURTHER; f++)
     element += r->further[f].bytes;
   int64_t row = r->length * element + 2 * r->acc_bytes, slot_bytes = allowed / SLOTS - around;
-  int64_t wanted = rs_smaller(rs_larger(rs_ceiling(count * row, PIECES), LEAST_SLOT), slot_bytes);
+  int64_t wanted = rs_smaller(rs_larger(rs_ceiling(count * row, PIECES * r->sites), LEAST_SLOT), slot_bytes);
   r->cut = row > slot_bytes;
   r->block = r->length;
   r->rows_a_piece = rs_larger(rs_smaller(wanted / row, count), 1);
@@ -253,47 +263,47 @@ static rs_rows rows_of(const ring *r, const piece *p, CUdeviceptr device, bool i
   return rows;
 }
 
-static rs_table_node **plan_of(ring *r, const piece *p) {
-  return &r->plan[p->part.elements != r->block];
+static rs_table_node **plan_of(const ring *r, site *on, const piece *p) {
+  return &on->plan[p->part.elements != r->block];
 }
 
 /* The kernels for a piece and all like it, before anything is done: wherever it will lie, that begins on ALIGN bytes.
  */
-static rowscan_status make_plan(ring *r, int64_t number) {
+static rowscan_status make_plan(ring *r, site *on, int64_t number) {
   piece p = piece_at(r, number);
   rs_rows rows = rows_of(r, &p, ALIGN, r->has_init, r->has_totals);
-  rs_table_node **plan = plan_of(r, &p);
+  rs_table_node **plan = plan_of(r, on, &p);
   r->spec.length = p.part.elements;
   rowscan_status status =
-      *plan ? ROWSCAN_OK : rs_table_take(&r->context->programs, &r->context->gpu, &r->spec, &rows, plan);
+      *plan ? ROWSCAN_OK : rs_table_take(&on->context->programs, &on->context->gpu, &r->spec, &rows, plan);
   return status ? status : rs_program_prepare(rs_table_program(*plan), &rows, 1);
 }
 
-/* All pieces are like the first, but for the last, or the last of a row. */
-static rowscan_status make_plans(ring *r) {
-  rowscan_status status = make_plan(r, 0);
-  return status ? status : make_plan(r, r->pieces - 1);
-}
-
 /* After all that they queued is done. */
-static void give_plans(ring *r) {
+static void give_plans(site *on) {
   for (int i = 0; i < 2; i++)
-    if (r->plan[i])
-      rs_table_give(&r->context->programs, r->plan[i]);
+    if (on->plan[i])
+      rs_table_give(&on->context->programs, on->plan[i]);
 }
 
 /* ---- memory and streams ------------------------------------------------------------------------------------------ */
 
-static rowscan_status open_ring(ring *r, int64_t allowed) {
+/* All pieces are like the first, but for the last, or the last of a row. */
+static rowscan_status make_plans(ring *r, site *on) {
+  rowscan_status status = make_plan(r, on, 0);
+  return status ? status : make_plan(r, on, r->pieces - 1);
+}
+
+/* The slots of a GPU, each of which has work. */
+static rowscan_status open_slots(ring *r, site *on, int64_t allowed) {
   const places at = piece_at(r, 0).at; /* no later piece is larger */
-  int64_t bytes = rs_product(r->pieces, at.up + at.down);
-  r->pool = rs_host_pool(r->context->host);
-  r->threads = (int)rs_larger(rs_smaller(MOST_THREADS, bytes / THREAD_BYTES), 1);
   rowscan_status status = ROWSCAN_OK;
-  for (int i = 0; i < rs_smaller(SLOTS, r->pieces) && !status; i++) {
-    status = rs_slot_ready(&r->context->slots, &r->context->gpu.device.memory, &r->slots->slot[i], at.up + at.down,
+  for (int i = 0, at_ring = (int)(on - r->site); i < SLOTS && at_ring < r->pieces && !status;
+       i++, at_ring += r->sites) {
+    status = rs_slot_ready(&on->context->slots, &on->context->gpu.device.memory, &on->slots->slot[i], at.up + at.down,
                            rs_larger(at.up, at.down), allowed / SLOTS);
-    r->slot[i].own = r->slots->slot[i];
+    r->slot[at_ring].own = on->slots->slot[i];
+    r->slot[at_ring].on = on;
   }
   return status;
 }
@@ -324,7 +334,7 @@ static bool whole_block(const ring *r, const slot *s) {
 
 static rowscan_status scan(ring *r, const slot *s, bool init, bool totals) {
   rs_rows rows = rows_of(r, &s->piece, s->own.device, init, totals);
-  return rs_launch(rs_table_program(*plan_of(r, &s->piece)), &rows, NULL, 0, s->own.stream);
+  return rs_launch(rs_table_program(*plan_of(r, s->on, &s->piece)), &rows, NULL, 0, s->own.stream);
 }
 
 /* Packs a piece and sends it off; of a whole block, asks for the total. */
@@ -438,17 +448,61 @@ static rowscan_status end(const ring *r, const slot *s, rs_progress *progress) {
 
 /* ---- all pieces -------------------------------------------------------------------------------------------------- */
 
-/* A block goes on only after the next was sent off, so that the wait for its total costs nothing. */
-static rowscan_status go_round(ring *r, rs_progress *progress) {
-  int64_t lag = r->cut;
+/* Of a GPU, with its context current; the first one's is anyway. */
+typedef rowscan_status visit(ring *r, site *on, void *user);
+
+static rowscan_status at_site(ring *r, site *on, visit *what, void *user) {
+  bool pushed;
+  const rs_device *device = &on->context->gpu.device;
+  if (r->sites == 1)
+    return what(r, on, user);
+  rowscan_status status = rs_device_enter(device, &pushed);
+  if (status)
+    return status;
+  status = what(r, on, user);
+  rs_device_leave(device, pushed);
+  return status;
+}
+
+static rowscan_status at_all(ring *r, visit *what, void *user) {
   rowscan_status status = ROWSCAN_OK;
-  for (int64_t i = 0; i < r->pieces + SLOTS && !status; i++) {
-    if (i >= SLOTS)
-      status = end(r, &r->slot[i % SLOTS], progress);
-    if (!status && i < r->pieces)
-      status = begin_piece(r, &r->slot[i % SLOTS], i);
+  for (int i = 0; i < r->sites && !status; i++)
+    status = at_site(r, &r->site[i], what, user);
+  return status;
+}
+
+/* What becomes of piece number i, one after another: it ends the one before it in its slot, is begun, and goes on. */
+typedef struct turn {
+  int64_t number;
+  rs_progress *progress;
+} turn;
+
+static slot *slot_of(ring *r, int64_t number) {
+  return &r->slot[number % r->slots];
+}
+
+static rowscan_status end_then_begin(ring *r, site *on, void *user) {
+  const turn *t = user;
+  rowscan_status status = t->number >= r->slots ? end(r, slot_of(r, t->number), t->progress) : ROWSCAN_OK;
+  (void)on;
+  return status || t->number >= r->pieces ? status : begin_piece(r, slot_of(r, t->number), t->number);
+}
+
+static rowscan_status go_on_with(ring *r, site *on, void *user) {
+  const turn *t = user;
+  (void)on;
+  return go_on(r, slot_of(r, t->number));
+}
+
+/* A block goes on only after the next of all GPUs were sent off, so that the wait for its total costs nothing. */
+static rowscan_status go_round(ring *r, rs_progress *progress) {
+  int64_t lag = r->cut ? r->sites : 0;
+  rowscan_status status = ROWSCAN_OK;
+  for (int64_t i = 0; i < r->pieces + r->slots && !status; i++) {
+    turn now = {i, progress}, before = {i - lag, progress};
+    status = at_site(r, &r->site[i % r->sites], end_then_begin, &now);
     if (!status && i >= lag && i - lag < r->pieces)
-      status = go_on(r, &r->slot[(i - lag) % SLOTS]);
+      status = at_site(r, &r->site[(i - lag) % r->sites], go_on_with, &before);
   }
   return status;
 }
@@ -473,31 +527,64 @@ static void describe(ring *r, rowscan_context *context, const rowscan_spec *spec
   r->has_mask = spec->mask_mode != ROWSCAN_MASK_NONE;
   r->has_init = rows->array[RS_INIT].data;
   r->has_totals = rows->array[RS_TOTALS].data;
+  r->pool = rs_host_pool(context->host);
+  r->site[0].context = context;
+  for (int i = 0; i < context->further_count; i++)
+    r->site[i + 1].context = context->further[i];
+  r->sites = 1 + context->further_count;
+  r->slots = SLOTS * r->sites;
+}
+
+static rowscan_status take_slots(ring *r, site *on, void *user) {
+  int64_t *least = user, allowed = 0;
+  on->slots = rs_slots_take(&on->context->slots);
+  if (!on->slots)
+    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the streams of a scan of host memory");
+  rowscan_status status = memory_allowed(r, on, &allowed);
+  *least = rs_smaller(*least, allowed);
+  return status;
+}
+
+static rowscan_status open_site(ring *r, site *on, void *user) {
+  const int64_t *allowed = user;
+  rowscan_status status = make_plans(r, on);
+  return status ? status : open_slots(r, on, *allowed);
 }
 
 static rowscan_status run_in_slots(ring *r, rs_progress *progress) {
-  int64_t allowed = 0;
-  rowscan_status status = memory_allowed(r, &allowed);
+  int64_t allowed = INT64_MAX;
+  rowscan_status status = at_all(r, take_slots, &allowed);
   if (status)
     return status;
   choose_pieces(r, allowed);
   if (r->cut && !rs_spec_keeps_totals(&r->spec)) /* blocks' totals would have to come down whole */
     return rs_fail(ROWSCAN_UNSUPPORTED, "problem: rows of %lld elements in host memory are too long for %s%s on a GPU",
                    (long long)r->length, rowscan_op_name(r->spec.op), rs_spec_segments(&r->spec) ? " in segments" : "");
-  status = make_plans(r);
-  if (!status)
-    status = open_ring(r, allowed);
+  const places at = piece_at(r, 0).at;
+  r->threads = (int)rs_larger(rs_smaller(MOST_THREADS, rs_product(r->pieces, at.up + at.down) / THREAD_BYTES), 1);
+  status = at_all(r, open_site, &allowed);
   return status ? status : go_round(r, progress);
 }
 
+/* whole: nothing has failed; else copies may be under way. Also where its context can't be made current. */
+static rowscan_status close_site(site *on, bool whole) {
+  bool pushed;
+  const rs_device *device = &on->context->gpu.device;
+  rowscan_status status = rs_device_enter(device, &pushed);
+  if (on->slots)
+    rs_slots_give(&on->context->slots, &device->memory, on->slots, whole && !status);
+  give_plans(on);
+  rs_device_leave(device, pushed);
+  return status;
+}
+
 static rowscan_status run_ring(ring *r, rs_progress *progress) {
-  r->slots = rs_slots_take(&r->context->slots);
-  if (!r->slots)
-    return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for the streams of a scan of host memory");
   rowscan_status status = run_in_slots(r, progress);
-  rs_slots_give(&r->context->slots, &r->context->gpu.device.memory, r->slots,
-                !status); /* after a failure copies may be under way */
-  give_plans(r);
+  bool whole = !status;
+  for (int i = 0; i < r->sites; i++) {
+    rowscan_status closed = close_site(&r->site[i], whole);
+    status = status ? status : closed;
+  }
   return status;
 }
 

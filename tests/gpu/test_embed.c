@@ -291,6 +291,58 @@ START_TEST(a_context_of_the_programs) {
 }
 END_TEST
 
+/* ---- several GPUs ------------------------------------------------------------------------------------------------ */
+
+/* Sums of tenths, whose bits tell the order, by pieces of a row and of rows. */
+START_TEST(pieces_go_to_all_gpus) {
+  static float x[ELEMENTS], y[ELEMENTS], should[ELEMENTS];
+  rowscan_context *gpus = NULL, *host = NULL;
+  for (int i = 0; i < ELEMENTS; i++)
+    x[i] = 0.1f * (float)(i % 77);
+  rowscan_problem problem = {.size = sizeof problem, .rank = 2, .dim = -1, .shape = shape};
+  problem.input = (rowscan_input){.data = x, .type = ROWSCAN_F32};
+  problem.output = (rowscan_output){.data = should, .type = ROWSCAN_F32};
+  OK(rowscan_open(&host, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST)));
+  OK(rowscan_scan_host(host, &problem));
+  rowscan_close(host);
+  problem.output.data = y;
+  setenv("SIMT_DEVICES", "3", 1);
+  for (size_t staging = 20000; staging < 3000000; staging *= 12) {
+    OK(rowscan_open(&gpus, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA, .staging_bytes = staging,
+                                           .devices = (const int[]){2, 0, 1}, .device_count = 3)));
+    rowscan_context_info info = {.size = sizeof info};
+    OK(rowscan_context_info_get(gpus, &info));
+    ck_assert_int_eq(info.device, 2);
+    memset(y, 0xff, sizeof y);
+    OK(rowscan_scan_host(gpus, &problem));
+    ck_assert(!memcmp(y, should, sizeof y));
+    rowscan_close(gpus);
+  }
+  is_clean();
+}
+END_TEST
+
+START_TEST(lists_that_name_no_gpus_are_refused) {
+  rowscan_context *context = NULL;
+  char word[sizeof(void *)];
+  setenv("SIMT_DEVICES", "2", 1);
+#define NO(status, words, ...)                                                                                         \
+  ck_assert_int_eq(rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA, __VA_ARGS__)), status);       \
+  ck_assert_msg(strstr(rowscan_last_error(), words), "%s", rowscan_last_error())
+  static const int twice[] = {1, 0, 1}, missing[] = {0, 2}, good[] = {1, 0};
+  NO(ROWSCAN_BAD_ARGUMENT, "'device_count': -1 is not between 0 and 16", .devices = good, .device_count = -1);
+  NO(ROWSCAN_BAD_ARGUMENT, "'device_count': 17 is not between 0 and 16", .devices = good, .device_count = 17);
+  NO(ROWSCAN_BAD_ARGUMENT, "'devices': NULL, but 'device_count' is 2", .device_count = 2);
+  NO(ROWSCAN_BAD_ARGUMENT, "'devices': names GPU 1 twice", .devices = twice, .device_count = 3);
+  NO(ROWSCAN_BAD_ARGUMENT, "'device': 3, but 'devices' begins with 1", .device = 3, .devices = good, .device_count = 2);
+  NO(ROWSCAN_BAD_ARGUMENT, "'devices': is set, but so is 'cuda_context'", .cuda_context = (void *)word, .devices = good,
+     .device_count = 2);
+  NO(ROWSCAN_NO_DEVICE, "'device': 2 is not the number of a GPU", .devices = missing, .device_count = 2);
+#undef NO
+  is_clean();
+}
+END_TEST
+
 /* As a green context has them. */
 START_TEST(rows_are_cut_for_the_contexts_multiprocessors) {
   setenv("SIMT_SMS", "8", 1);
@@ -593,6 +645,8 @@ int main(void) {
   tcase_add_test(cases, a_graph_outlives_its_plan);
   tcase_add_test(cases, a_scan_has_a_workspace_of_its_own);
   tcase_add_test(cases, a_context_of_the_programs);
+  tcase_add_test(cases, pieces_go_to_all_gpus);
+  tcase_add_test(cases, lists_that_name_no_gpus_are_refused);
   tcase_add_test(cases, rows_are_cut_for_the_contexts_multiprocessors);
   tcase_add_test(cases, a_context_that_is_gone);
   tcase_add_test(cases, scratch_is_the_allocators);

@@ -1374,6 +1374,11 @@ class CommandLine(Case):
             self.usage(*gae, "--more4=0", f"--params={params}",
                        words=["--params", f"'{params}' is not a list of numbers"])
         self.usage(*scan, "--engine=host", "--device=0", words=["--device"])
+        self.usage(*scan, "--engine=host", "--devices=1,0", words=["--devices: 1", "--engine is host"])
+        self.usage(*scan, "--device=1", "--devices=1,0", words=["--devices: '1,0'", "--device is given"])
+        for devices in ("", "0,", ",1", "0 1", "-1", "x", "99999999999"):
+            self.usage(*scan, f"--devices={devices}", words=[f"--devices: '{devices}' is not a list of numbers"])
+        self.usage(*scan, "--devices=" + ",".join(map(str, range(17))), words=["more than 16"])
         self.usage("cache", words=["path|info"])
         self.usage("cache", "purge", words=["unknown cache command 'purge'"])
         self.usage("cache", "list", "--limit", "5", words=["--limit"])
@@ -2509,6 +2514,15 @@ template <class A, class K> struct Larger {{
         np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-7)
         got = self.scan(x.astype("f8"), "--op-file", os.path.join(self.TEXTS, "welford.cuh"))
         np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-15)
+
+    def test_several_gpus(self):
+        self.on_the_gpu()
+        self.env.update(SIMT_DEVICES="2")
+        x = self.random.random((5, 3001), "f4")
+        one = self.scan(x)
+        np.testing.assert_array_equal(self.scan(x, "--devices=1,0"), one)
+        self.fails(1, ["'device': 2 is not the number of a GPU"], "scan", "--devices=0,2", "in.npy", "out.npy")
+        self.fails(1, ["'devices': names GPU 1 twice"], "scan", "--devices=1,1", "in.npy", "out.npy")
 
     def average(self):
         """An exponential average of x * w, which begins anew where `begins` is not 0, and how far x is from it."""

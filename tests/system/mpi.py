@@ -234,6 +234,7 @@ class Failures(Case):
                 (2, "scan: --mpi: OUT.npy is '-', but ranks", "in.npy", "-"),
                 (2, "scan: --engine: cuda, but --mpi", "--engine=cuda", "in.npy", "out.npy"),
                 (2, "scan: --device: 0 is the number of a GPU, but --mpi", "--device=0", "in.npy", "out.npy"),
+                (2, "scan: --devices: '0,1' are numbers of GPUs, but --mpi", "--devices=0,1", "in.npy", "out.npy"),
                 (2, "scan: unknown option '--no'", "--no", "in.npy", "out.npy"),
                 (2, "scan: rank 0: --second: 'out.npy' is the same", "--op=argmax", "--second=out.npy", "in.npy",
                  "out.npy")]:
