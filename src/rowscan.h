@@ -1029,7 +1029,9 @@ ROWSCAN_API rowscan_status rowscan_workspace_bytes(rowscan_context *context, con
 /*
  * Scans tensors in host memory, not in device memory, with either engine, and returns when it is done. On a GPU they
  * travel in pieces through pinned memory, and copies overlap kernels; tensors, and single rows, may be larger than the
- * GPU's memory. The bits are the same. The context keeps the streams, the pinned memory and the GPU memory
+ * GPU's memory. A tensor that is in C order in pinned memory (cuMemHostAlloc, cuMemHostRegister) with the scanned
+ * dimension last is copied from and to where it is. With the option `devices` pieces go to several GPUs. The bits are
+ * the same. The context keeps the streams, the pinned memory and the GPU memory
  * (`staging_bytes`) of up to four such scans at a time for the next ones, until it is closed. Many threads may call it.
  * Errors: those of rowscan_plan_create and rowscan_plan_run; UNSUPPORTED (on a GPU: rows that do not fit into a piece,
  * with segments or further arrays, or of LINEAR_RECURRENCE, LOGSUMEXP, EXTENDED_PROD, ARGMAX, ARGMIN or an operator of

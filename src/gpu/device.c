@@ -117,6 +117,16 @@ bool rs_device_alone(const rs_cuda *cuda, const void *pointer) {
          !cuda->cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, at) && !managed;
 }
 
+bool rs_device_pinned(const rs_cuda *cuda, const void *pointer, int64_t bytes) {
+  CUdeviceptr at = (CUdeviceptr)(uintptr_t)pointer, start = 0;
+  unsigned type = CU_MEMORYTYPE_DEVICE;
+  size_t size = 0;
+  return !cuda->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) && type == CU_MEMORYTYPE_HOST &&
+         !cuda->cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, at) &&
+         !cuda->cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, at) && start <= at &&
+         at + (CUdeviceptr)bytes <= start + size;
+}
+
 /* The device of a context of the caller's. */
 static rowscan_status adopt_context(rs_device *device, CUcontext context) {
   bool pushed;

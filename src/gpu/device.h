@@ -36,6 +36,8 @@ rowscan_status rs_device_count(int *count);
 rowscan_status rs_device_of(const void *pointer, int *ordinal); /* -1: the host's */
 /* Whether the driver knows it as memory that a GPU has for itself: managed memory it shares. */
 bool rs_device_alone(const rs_cuda *cuda, const void *pointer);
+/* Whether the driver knows all of it as pinned memory of the host. */
+bool rs_device_pinned(const rs_cuda *cuda, const void *pointer, int64_t bytes);
 rowscan_status rs_device_info(int ordinal, rowscan_device_info *info);
 
 #endif

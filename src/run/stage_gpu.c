@@ -105,9 +105,8 @@ static void blocks_push(blocks *blocks, const void *total) {
 
 /* Where the arrays of a piece lie: first what goes to the GPU, `up` bytes, then what comes back, `down` bytes. */
 typedef struct places {
-  int64_t init, in, mask, up;
-  int64_t totals, out, down;   /* offsets in the part that comes back */
-  int64_t further[RS_FURTHER]; /* of further arrays, in either */
+  int64_t up, down;
+  int64_t at[RS_ALL_ARRAYS]; /* offset in either */
 } places;
 
 typedef struct piece {
@@ -136,10 +135,8 @@ typedef struct ring {
   const rs_cuda *cuda;
   rowscan_spec spec; /* of the device, but for the length */
   const rs_rows *rows;
-  rs_strided in, out, mask, init, totals;
-  int64_t in_bytes, out_bytes, mask_bytes, acc_bytes;
-  rs_strided further[RS_FURTHER];      /* of 0 bytes where there is none */
-  bool has_mask, has_init, has_totals; /* on the device */
+  rs_strided array[RS_ALL_ARRAYS]; /* of 0 bytes where there is none on the device */
+  bool pinned[RS_ALL_ARRAYS], any_pinned;
 
   bool cut;       /* rows are cut in blocks */
   int64_t length; /* of a row */
@@ -164,22 +161,32 @@ static int64_t place(int64_t *end, int64_t bytes) {
   return at;
 }
 
-/* Of further arrays, whether it is one that comes back. */
-static bool comes_back(int further) {
-  return RS_ARRAYS + further == RS_SECOND;
+static bool comes_back(int a) {
+  return a == RS_TOTALS || rs_is_output((rs_which)a);
 }
 
+static bool is_one_a_row(int a) {
+  return a == RS_INIT || a == RS_TOTALS;
+}
+
+/* A piece's elements of an array. */
+static rs_section section_of(const rs_section *part, int a) {
+  return is_one_a_row(a) ? (rs_section){part->row, part->rows, 0, 1} : *part;
+}
+
+static int64_t bytes_of(const ring *r, const rs_section *part, int a) {
+  return part->rows * section_of(part, a).elements * r->array[a].bytes;
+}
+
+/* Initial values and totals come first. */
 static places places_of(const ring *r, const rs_section *part) {
-  places at = {0};
-  int64_t elements = part->rows * part->elements;
-  at.init = place(&at.up, r->has_init ? part->rows * r->acc_bytes : 0);
-  at.in = place(&at.up, elements * r->in_bytes);
-  at.mask = place(&at.up, elements * r->mask_bytes);
-  at.totals = place(&at.down, r->has_totals ? part->rows * r->acc_bytes : 0);
-  at.out = place(&at.down, elements * r->out_bytes);
-  for (int f = 0; f < RS_FURTHER; f++)
-    at.further[f] = place(comes_back(f) ? &at.down : &at.up, elements * r->further[f].bytes);
-  return at;
+  places p = {0};
+  p.at[RS_INIT] = place(&p.up, bytes_of(r, part, RS_INIT));
+  p.at[RS_TOTALS] = place(&p.down, bytes_of(r, part, RS_TOTALS));
+  for (int a = 0; a < RS_ALL_ARRAYS; a++)
+    if (!is_one_a_row(a))
+      p.at[a] = place(comes_back(a) ? &p.down : &p.up, bytes_of(r, part, a));
+  return p;
 }
 
 static piece piece_at(const ring *r, int64_t number) {
@@ -216,20 +223,20 @@ static rowscan_status memory_allowed(const ring *r, const site *on, int64_t *byt
 
 static void choose_pieces(ring *r, int64_t allowed) {
   const int64_t around = RS_ALL_ARRAYS * ALIGN; /* lost between the arrays, at most */
-  int64_t count = r->rows->count, element = r->in_bytes + r->mask_bytes + r->out_bytes;
-  for (int f = 0; f < RS_FURTHER; f++)
-    element += r->further[f].bytes;
-  int64_t row = r->length * element + 2 * r->acc_bytes, slot_bytes = allowed / SLOTS - around;
+  int64_t count = r->rows->count, element = 0, number = (int64_t)rowscan_type_bytes(r->spec.acc_type);
+  for (int a = 0; a < RS_ALL_ARRAYS; a++)
+    element += is_one_a_row(a) ? 0 : r->array[a].bytes;
+  int64_t row = r->length * element + 2 * number, slot_bytes = allowed / SLOTS - around;
   int64_t wanted = rs_smaller(rs_larger(rs_ceiling(count * row, PIECES * r->sites), LEAST_SLOT), slot_bytes);
   r->cut = row > slot_bytes;
   r->block = r->length;
   r->rows_a_piece = rs_larger(rs_smaller(wanted / row, count), 1);
   if (r->cut) {
     r->block = LEAST_BLOCK;
-    while (2 * r->block * element + 2 * r->acc_bytes <= wanted)
+    while (2 * r->block * element + 2 * number <= wanted)
       r->block *= 2;
     r->rows_a_piece = 1;
-    r->has_init = r->has_totals = true; /* where prefixes go in and totals come out */
+    r->array[RS_INIT].bytes = r->array[RS_TOTALS].bytes = number; /* where prefixes go in and totals come out */
   }
   r->blocks = rs_ceiling(r->length, r->block);
   r->pieces = r->cut ? count * r->blocks : rs_ceiling(count, r->rows_a_piece);
@@ -237,30 +244,29 @@ static void choose_pieces(ring *r, int64_t allowed) {
 
 /* Those of a piece, in memory at `device`. */
 static rs_rows rows_of(const ring *r, const piece *p, CUdeviceptr device, bool init, bool totals) {
-  const places *at = &p->at;
-  const rs_section *part = &p->part;
-  char *up = (char *)(uintptr_t)device, *down = up + at->up;
-  const int64_t elements = part->elements;
-  rs_rows rows = {.array = {[RS_IN] = {up + at->in, r->in_bytes, 1, {elements}},
-                            [RS_OUT] = {down + at->out, r->out_bytes, 1, {elements}},
-                            [RS_MASK] = {r->has_mask ? up + at->mask : NULL,
-                                         r->mask_bytes,
-                                         r->has_mask,
-                                         {r->has_mask ? elements : 0}},
-                            [RS_INIT] = {init ? up + at->init : NULL, r->acc_bytes, 0, {1}},
-                            [RS_TOTALS] = {totals ? down + at->totals : NULL, r->acc_bytes, 0, {1}}},
-                  .length = part->elements,
-                  .count = part->rows,
+  char *up = (char *)(uintptr_t)device, *down = up + p->at.up;
+  rs_rows rows = {.length = p->part.elements,
+                  .count = p->part.rows,
                   .rank = 1,
-                  .shape = {part->rows},
+                  .shape = {p->part.rows},
                   .further = r->rows->further};
-  for (int f = 0; f < RS_FURTHER && rows.further; f++)
-    if (r->further[f].bytes)
-      rows.array[RS_ARRAYS + f] =
-          (rs_operand){(comes_back(f) ? down : up) + at->further[f], r->further[f].bytes, 1, {elements}};
+  for (int a = 0; a < rs_arrays(&rows); a++)
+    if (r->array[a].bytes)
+      rows.array[a] = (rs_operand){(comes_back(a) ? down : up) + p->at.at[a],
+                                   r->array[a].bytes,
+                                   !is_one_a_row(a),
+                                   {section_of(&p->part, a).elements}};
+  if (!init)
+    rows.array[RS_INIT].data = NULL;
+  if (!totals)
+    rows.array[RS_TOTALS].data = NULL;
   if (rows.further)
     memcpy(rows.params, r->rows->params, sizeof rows.params);
   return rows;
+}
+
+static bool has(const ring *r, rs_which which) {
+  return r->array[which].bytes;
 }
 
 static rs_table_node **plan_of(const ring *r, site *on, const piece *p) {
@@ -271,7 +277,7 @@ static rs_table_node **plan_of(const ring *r, site *on, const piece *p) {
  */
 static rowscan_status make_plan(ring *r, site *on, int64_t number) {
   piece p = piece_at(r, number);
-  rs_rows rows = rows_of(r, &p, ALIGN, r->has_init, r->has_totals);
+  rs_rows rows = rows_of(r, &p, ALIGN, has(r, RS_INIT), has(r, RS_TOTALS));
   rs_table_node **plan = plan_of(r, on, &p);
   r->spec.length = p.part.elements;
   rowscan_status status =
@@ -308,15 +314,15 @@ static rowscan_status open_slots(ring *r, site *on, int64_t allowed) {
   return status;
 }
 
-static rowscan_status to_device(const ring *r, const slot *s, int64_t offset, int64_t bytes) {
-  CUresult result = r->cuda->cuMemcpyHtoDAsync_v2(s->own.device + (CUdeviceptr)offset, s->own.pinned + offset,
-                                                  (size_t)bytes, s->own.stream);
+static rowscan_status to_device(const ring *r, const slot *s, int64_t offset, const void *from, int64_t bytes) {
+  CUresult result =
+      r->cuda->cuMemcpyHtoDAsync_v2(s->own.device + (CUdeviceptr)offset, from, (size_t)bytes, s->own.stream);
   return result ? rs_cuda_failed(r->cuda, result, "cuMemcpyHtoDAsync_v2") : ROWSCAN_OK;
 }
 
-static rowscan_status from_device(const ring *r, const slot *s, int64_t offset, int64_t bytes) {
-  CUresult result = r->cuda->cuMemcpyDtoHAsync_v2(
-      s->own.pinned + offset, s->own.device + (CUdeviceptr)(s->piece.at.up + offset), (size_t)bytes, s->own.stream);
+static rowscan_status from_device(const ring *r, const slot *s, int64_t offset, void *to, int64_t bytes) {
+  CUresult result = r->cuda->cuMemcpyDtoHAsync_v2(to, s->own.device + (CUdeviceptr)(s->piece.at.up + offset),
+                                                  (size_t)bytes, s->own.stream);
   return result ? rs_cuda_failed(r->cuda, result, "cuMemcpyDtoHAsync_v2") : ROWSCAN_OK;
 }
 
@@ -337,31 +343,54 @@ static rowscan_status scan(ring *r, const slot *s, bool init, bool totals) {
   return rs_launch(rs_table_program(*plan_of(r, s->on, &s->piece)), &rows, NULL, 0, s->own.stream);
 }
 
-/* Packs a piece and sends it off; of a whole block, asks for the total. */
+/* Where a piece of an array waits in memory of the host. */
+static char *host_of(const ring *r, const slot *s, int a) {
+  const rs_section *part = &s->piece.part;
+  if (r->pinned[a])
+    return r->array[a].data + (part->row * r->length + part->element) * r->array[a].bytes;
+  return s->own.pinned + s->piece.at.at[a];
+}
+
+static rowscan_status move_one(const ring *r, const slot *s, int a) {
+  int64_t at = s->piece.at.at[a], bytes = bytes_of(r, &s->piece.part, a);
+  if (!bytes)
+    return ROWSCAN_OK;
+  return comes_back(a) ? from_device(r, s, at, host_of(r, s, a), bytes) : to_device(r, s, at, host_of(r, s, a), bytes);
+}
+
+/* All that goes up, or comes back, in one copy if all of it is packed. numbers: initial values or totals, too. */
+static rowscan_status move_all(const ring *r, const slot *s, bool back, bool numbers) {
+  const places *at = &s->piece.at;
+  int64_t skipped = numbers ? 0 : at->at[back ? RS_OUT : RS_IN], bytes = (back ? at->down : at->up) - skipped;
+  char *packed = s->own.pinned + skipped;
+  rowscan_status status = ROWSCAN_OK;
+  if (!r->any_pinned)
+    return back ? from_device(r, s, skipped, packed, bytes) : to_device(r, s, skipped, packed, bytes);
+  for (int a = 0; a < RS_ALL_ARRAYS && !status; a++)
+    if (comes_back(a) == back && (numbers || !is_one_a_row(a)))
+      status = move_one(r, s, a);
+  return status;
+}
+
+/* Packs a piece and sends it off; of a whole block, asks for the total. The prefix before a block comes later. */
 static rowscan_status begin_piece(ring *r, slot *s, int64_t number) {
   s->piece = piece_at(r, number);
-  const piece *p = &s->piece;
-  rs_gather_rows(r->pool, r->threads, s->own.pinned + p->at.in, &r->in, &p->part);
-  if (r->has_mask)
-    rs_gather_rows(r->pool, r->threads, s->own.pinned + p->at.mask, &r->mask, &p->part);
-  if (r->has_init && !r->cut)
-    rs_gather_rows(r->pool, r->threads, s->own.pinned + p->at.init, &r->init,
-                   &(rs_section){p->part.row, p->part.rows, 0, 1});
-  for (int f = 0; f < RS_FURTHER; f++)
-    if (r->further[f].bytes && !comes_back(f))
-      rs_gather_rows(r->pool, r->threads, s->own.pinned + p->at.further[f], &r->further[f], &p->part);
-  int64_t skipped = r->cut ? p->at.in : 0; /* the prefix comes later */
-  rowscan_status status = to_device(r, s, skipped, p->at.up - skipped);
+  for (int a = 0; a < RS_ALL_ARRAYS; a++) {
+    rs_section part = section_of(&s->piece.part, a);
+    if (has(r, (rs_which)a) && !comes_back(a) && !r->pinned[a] && !(r->cut && a == RS_INIT))
+      rs_gather_rows(r->pool, r->threads, host_of(r, s, a), &r->array[a], &part);
+  }
+  rowscan_status status = move_all(r, s, false, !r->cut);
   if (status || !whole_block(r, s))
     return status;
   status = scan(r, s, false, true);
-  return status ? status : from_device(r, s, p->at.totals, r->acc_bytes);
+  return status ? status : move_one(r, s, RS_TOTALS);
 }
 
 static void start_row(ring *r, const slot *s) {
   value init;
   if (r->rows->array[RS_INIT].data)
-    rs_gather_rows(r->pool, r->threads, &init, &r->init, &(rs_section){s->piece.part.row, 1, 0, 1});
+    rs_gather_rows(r->pool, r->threads, &init, &r->array[RS_INIT], &(rs_section){s->piece.part.row, 1, 0, 1});
   blocks_start(&r->counter, &r->spec, r->rows->array[RS_INIT].data ? &init : NULL);
 }
 
@@ -370,7 +399,7 @@ static rowscan_status count_block(ring *r, slot *s) {
   rowscan_status status = await(r, s);
   if (status)
     return status;
-  blocks_push(&r->counter, s->own.pinned + s->piece.at.totals);
+  blocks_push(&r->counter, host_of(r, s, RS_TOTALS));
   blocks_prefix(&r->counter, &s->after);
   return ROWSCAN_OK;
 }
@@ -384,13 +413,13 @@ static rowscan_status send_prefix(ring *r, slot *s, bool *some) {
   rowscan_status status = whole_block(r, s) ? count_block(r, s) : ROWSCAN_OK;
   if (status || !*some)
     return status;
-  memcpy(s->own.pinned + s->piece.at.init, &before, (size_t)r->acc_bytes);
-  return to_device(r, s, s->piece.at.init, r->acc_bytes);
+  memcpy(host_of(r, s, RS_INIT), &before, (size_t)r->array[RS_INIT].bytes);
+  return move_one(r, s, RS_INIT);
 }
 
 /* Scans a piece and calls it back. */
 static rowscan_status go_on(ring *r, slot *s) {
-  bool init = r->has_init, totals = r->has_totals;
+  bool init = has(r, RS_INIT), totals = has(r, RS_TOTALS);
   if (r->cut) {
     rowscan_status status = send_prefix(r, s, &init);
     if (status)
@@ -398,8 +427,7 @@ static rowscan_status go_on(ring *r, slot *s) {
     totals = !whole_block(r, s);
   }
   rowscan_status status = scan(r, s, init, totals);
-  int64_t skipped = r->cut && !totals ? s->piece.at.out : 0;
-  return status ? status : from_device(r, s, skipped, s->piece.at.down - skipped);
+  return status ? status : move_all(r, s, true, totals || !r->cut);
 }
 
 /* Rounds a prefix to the output type: it is what an exclusive scan of one element shows. */
@@ -410,9 +438,10 @@ static void show_prefix(const ring *r, const value *prefix, void *out) {
   spec.flags = ROWSCAN_EXCLUSIVE;
   spec.mask_mode = ROWSCAN_MASK_NONE;
   spec.mask_type = ROWSCAN_TYPE_DEFAULT;
-  rs_rows rows = {.array = {[RS_IN] = {&unused, r->out_bytes, 1, {0}},
-                            [RS_OUT] = {out, r->out_bytes, 1, {0}},
-                            [RS_INIT] = {(void *)prefix, r->acc_bytes, 0, {0}}},
+  int64_t bytes = r->array[RS_OUT].bytes;
+  rs_rows rows = {.array = {[RS_IN] = {&unused, bytes, 1, {0}},
+                            [RS_OUT] = {out, bytes, 1, {0}},
+                            [RS_INIT] = {(void *)prefix, r->array[RS_INIT].bytes, 0, {0}}},
                   .count = 1,
                   .rank = 1,
                   .shape = {1}};
@@ -423,8 +452,8 @@ static void show_prefix(const ring *r, const value *prefix, void *out) {
 static void put_prefix(const ring *r, const slot *s) {
   int64_t last = r->spec.flags & ROWSCAN_REVERSE ? 0 : s->piece.part.elements - 1;
   if (!(r->spec.flags & ROWSCAN_EXCLUSIVE))
-    show_prefix(r, &s->after, s->own.pinned + s->piece.at.out + last * r->out_bytes);
-  memcpy(s->own.pinned + s->piece.at.totals, &s->after, (size_t)r->acc_bytes);
+    show_prefix(r, &s->after, host_of(r, s, RS_OUT) + last * r->array[RS_OUT].bytes);
+  memcpy(host_of(r, s, RS_TOTALS), &s->after, (size_t)r->array[RS_TOTALS].bytes);
 }
 
 /* Spreads the results of a piece. */
@@ -435,13 +464,11 @@ static rowscan_status end(const ring *r, const slot *s, rs_progress *progress) {
     return status;
   if (whole_block(r, s))
     put_prefix(r, s);
-  rs_scatter_rows(r->pool, r->threads, &r->out, s->own.pinned + p->at.out, &p->part);
-  for (int f = 0; f < RS_FURTHER; f++)
-    if (r->further[f].bytes && comes_back(f))
-      rs_scatter_rows(r->pool, r->threads, &r->further[f], s->own.pinned + p->at.further[f], &p->part);
-  if (r->rows->array[RS_TOTALS].data && p->last)
-    rs_scatter_rows(r->pool, r->threads, &r->totals, s->own.pinned + p->at.totals,
-                    &(rs_section){p->part.row, p->part.rows, 0, 1});
+  for (int a = 0; a < RS_ALL_ARRAYS; a++) {
+    rs_section part = section_of(&p->part, a);
+    if (has(r, (rs_which)a) && comes_back(a) && !r->pinned[a] && r->array[a].data && (p->last || a != RS_TOTALS))
+      rs_scatter_rows(r->pool, r->threads, &r->array[a], host_of(r, s, a), &part);
+  }
   rs_progress_add(progress, p->part.rows * p->part.elements);
   return ROWSCAN_OK;
 }
@@ -507,26 +534,25 @@ static rowscan_status go_round(ring *r, rs_progress *progress) {
   return status;
 }
 
+/* Whether an array needs no packing. */
+static bool is_pinned(const ring *r, int a) {
+  const rs_strided *array = &r->array[a];
+  return array->bytes && !is_one_a_row(a) && array->packed &&
+         rs_device_pinned(r->cuda, array->data, rs_product(r->rows->count, r->length) * array->bytes);
+}
+
 static void describe(ring *r, rowscan_context *context, const rowscan_spec *spec, const rs_rows *rows) {
   *r =
       (ring){.context = context, .cuda = context->gpu.device.cuda, .spec = *spec, .rows = rows, .length = spec->length};
   r->spec.layout = ROWSCAN_LAYOUT_ROWS;
   r->spec.row_rank = 1;
-  r->in = rs_strided_of(rows, RS_IN, spec->length);
-  r->out = rs_strided_of(rows, RS_OUT, spec->length);
-  r->mask = rs_strided_of(rows, RS_MASK, spec->length);
-  r->init = rs_strided_of(rows, RS_INIT, spec->length);
-  r->totals = rs_strided_of(rows, RS_TOTALS, spec->length);
-  for (int f = 0; f < RS_FURTHER && rows->further; f++)
-    if (rows->array[RS_ARRAYS + f].data)
-      r->further[f] = rs_strided_of(rows, (rs_which)(RS_ARRAYS + f), spec->length);
-  r->in_bytes = r->in.bytes;
-  r->out_bytes = r->out.bytes;
-  r->mask_bytes = r->mask.bytes;
-  r->acc_bytes = (int64_t)rowscan_type_bytes(spec->acc_type);
-  r->has_mask = spec->mask_mode != ROWSCAN_MASK_NONE;
-  r->has_init = rows->array[RS_INIT].data;
-  r->has_totals = rows->array[RS_TOTALS].data;
+  for (int a = 0; a < rs_arrays(rows); a++) {
+    r->array[a] = rs_strided_of(rows, (rs_which)a, spec->length);
+    if (!rows->array[a].data)
+      r->array[a].bytes = 0;
+    r->pinned[a] = is_pinned(r, a);
+    r->any_pinned = r->any_pinned || r->pinned[a];
+  }
   r->pool = rs_host_pool(context->host);
   r->site[0].context = context;
   for (int i = 0; i < context->further_count; i++)

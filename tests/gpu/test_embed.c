@@ -322,6 +322,30 @@ START_TEST(pieces_go_to_all_gpus) {
 }
 END_TEST
 
+START_TEST(pinned_arrays_go_as_they_are) {
+  void *x, *y;
+  open_driver();
+  CU(cuMemHostAlloc(&x, sizeof(float) * ELEMENTS, 0));
+  CU(cuMemHostAlloc(&y, sizeof(float) * ELEMENTS, 0));
+  for (size_t staging = 20000; staging < 3000000; staging *= 12) {
+    rowscan_context *context = NULL;
+    OK(rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA, .threads = 1, .staging_bytes = staging)));
+    rowscan_problem problem = {.size = sizeof problem, .rank = 2, .dim = -1, .shape = shape};
+    problem.input = (rowscan_input){.data = x, .type = ROWSCAN_F32};
+    problem.output = (rowscan_output){.data = y, .type = ROWSCAN_F32};
+    memcpy(x, (void *)(uintptr_t)in, sizeof(float) * ELEMENTS);
+    memset(y, 0xff, sizeof(float) * ELEMENTS);
+    OK(rowscan_scan_host(context, &problem));
+    memcpy((void *)(uintptr_t)out, y, sizeof(float) * ELEMENTS);
+    check_output("from pinned memory to pinned memory");
+    rowscan_close(context);
+  }
+  CU(cuMemFreeHost(x));
+  CU(cuMemFreeHost(y));
+  close_driver();
+}
+END_TEST
+
 START_TEST(lists_that_name_no_gpus_are_refused) {
   rowscan_context *context = NULL;
   char word[sizeof(void *)];
@@ -646,6 +670,7 @@ int main(void) {
   tcase_add_test(cases, a_scan_has_a_workspace_of_its_own);
   tcase_add_test(cases, a_context_of_the_programs);
   tcase_add_test(cases, pieces_go_to_all_gpus);
+  tcase_add_test(cases, pinned_arrays_go_as_they_are);
   tcase_add_test(cases, lists_that_name_no_gpus_are_refused);
   tcase_add_test(cases, rows_are_cut_for_the_contexts_multiprocessors);
   tcase_add_test(cases, a_context_that_is_gone);

@@ -465,6 +465,12 @@ CUresult cuPointerGetAttribute(void *value, int which, CUdeviceptr at) {
   case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
     *(int *)value = memory->device;
     return CUDA_SUCCESS;
+  case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    *(CUdeviceptr *)value = (CUdeviceptr)(uintptr_t)memory->at;
+    return CUDA_SUCCESS;
+  case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    *(size_t *)value = memory->bytes;
+    return CUDA_SUCCESS;
   default:
     return simt_misuse(SIMT_ERROR_INVALID_VALUE, "cuPointerGetAttribute: attribute %d is not simulated", which);
   }
