@@ -32,6 +32,8 @@ enum { NON_BLOCKING = 1, DISABLE_TIMING = 2, CAPTURE_GLOBAL = 0, FUNCTION_DYNAMI
   X(cuCtxPushCurrent_v2, (context current))                                                                            \
   X(cuMemGetInfo_v2, (size_t * left, size_t * total))                                                                  \
   X(cuMemAlloc_v2, (pointer * memory, size_t bytes))                                                                   \
+  X(cuMemHostAlloc, (void **memory, size_t bytes, unsigned flags))                                                     \
+  X(cuMemFreeHost, (void *memory))                                                                                     \
   X(cuMemFree_v2, (pointer memory))                                                                                    \
   X(cuMemcpyHtoDAsync_v2, (pointer to, const void *from, size_t bytes, device_stream stream))                          \
   X(cuMemcpyDtoHAsync_v2, (void *to, pointer from, size_t bytes, device_stream stream))                                \
@@ -176,6 +178,16 @@ void *device_alloc(size_t bytes) {
 void device_free(void *memory) {
   if (memory)
     MUST(cuMemFree_v2, (pointer)(uintptr_t)memory);
+}
+
+void *device_pinned(size_t bytes) {
+  void *memory = NULL;
+  MUST(cuMemHostAlloc, &memory, bytes, 0);
+  return memory;
+}
+
+void device_pinned_free(void *memory) {
+  MUST(cuMemFreeHost, memory);
 }
 
 void device_upload(void *to, const void *from, size_t bytes, device_stream stream) {

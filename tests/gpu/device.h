@@ -38,6 +38,8 @@ size_t device_free_bytes(void);
 
 void *device_alloc(size_t bytes);
 void device_free(void *memory);
+void *device_pinned(size_t bytes); /* of the host */
+void device_pinned_free(void *memory);
 
 /* Queued on a stream. */
 void device_upload(void *to, const void *from, size_t bytes, device_stream stream);
