@@ -14,6 +14,7 @@
 
 #include <limits.h>
 #include <mpi.h>
+#include <string.h>
 
 #include "rowscan.h"
 
@@ -32,12 +33,12 @@ static inline int rowscan_mpi_all_gather(void *user, const void *send, void *rec
  * communicator's error handler is MPI_ERRORS_RETURN; then a scan returns ROWSCAN_COMM_FAILED.
  */
 static inline int rowscan_mpi_comm(rowscan_comm *comm, MPI_Comm *mpi) {
-  int ranks, rank, error = MPI_Comm_size(*mpi, &ranks);
-  if (error == MPI_SUCCESS)
-    error = MPI_Comm_rank(*mpi, &rank);
-  if (error == MPI_SUCCESS)
-    *comm = *ROWSCAN_COMM(.ranks = ranks, .rank = rank, .user = mpi, .all_gather = rowscan_mpi_all_gather);
-  return error;
+  memset(comm, 0, sizeof *comm); /* and field by field: C++ before C++20 has no other way */
+  comm->size = sizeof *comm;
+  comm->user = mpi;
+  comm->all_gather = rowscan_mpi_all_gather;
+  int error = MPI_Comm_size(*mpi, &comm->ranks);
+  return error != MPI_SUCCESS ? error : MPI_Comm_rank(*mpi, &comm->rank);
 }
 
 #endif

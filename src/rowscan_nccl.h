@@ -52,9 +52,11 @@ static inline int rowscan_nccl_wait(rowscan_nccl *nccl) {
   ncclResult_t nccl_error = ncclSuccess;
   cudaError_t error = cudaErrorNotReady;
   while (error == cudaErrorNotReady || nccl_error == ncclInProgress) {
-    if (ncclCommGetAsyncError(nccl->comm, &nccl_error) != ncclSuccess ||
-        (nccl_error != ncclSuccess && nccl_error != ncclInProgress))
-      return nccl_error != ncclSuccess ? (int)nccl_error : (int)ncclSystemError;
+    ncclResult_t asked = ncclCommGetAsyncError(nccl->comm, &nccl_error);
+    if (asked != ncclSuccess)
+      return (int)asked;
+    if (nccl_error != ncclSuccess && nccl_error != ncclInProgress)
+      return (int)nccl_error;
     error = cudaStreamQuery(nccl->stream);
     if (error != cudaSuccess && error != cudaErrorNotReady)
       break;
@@ -107,12 +109,12 @@ static inline int rowscan_nccl_all_gather(void *user, const void *send, void *re
  * rank, a scan returns ROWSCAN_COMM_FAILED; then call ncclCommAbort.
  */
 static inline int rowscan_nccl_comm(rowscan_comm *comm, rowscan_nccl *nccl) {
-  int ranks, rank, error = (int)ncclCommCount(nccl->comm, &ranks);
-  if (!error)
-    error = (int)ncclCommUserRank(nccl->comm, &rank);
-  if (!error)
-    *comm = *ROWSCAN_COMM(.ranks = ranks, .rank = rank, .user = nccl, .all_gather = rowscan_nccl_all_gather);
-  return error;
+  memset(comm, 0, sizeof *comm); /* and field by field: C++ before C++20 has no other way */
+  comm->size = sizeof *comm;
+  comm->user = nccl;
+  comm->all_gather = rowscan_nccl_all_gather;
+  ncclResult_t error = ncclCommCount(nccl->comm, &comm->ranks);
+  return (int)(error != ncclSuccess ? error : ncclCommUserRank(nccl->comm, &comm->rank));
 }
 
 #endif
