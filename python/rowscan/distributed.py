@@ -11,7 +11,8 @@ results are, bit for bit, those of one call with all elements, wherever the cuts
     y = rowscan.distributed.cumsum(array, axis=0, comm=MPI.COMM_WORLD)  # of NumPy, under mpirun
 
 Rank 0 has the first elements in memory, in reverse scans too. Arguments are those of rowscan's functions of the same
-names; init is that of the whole rows, the same on each rank. Arrays lie in memory of the host.
+names; init is that of the whole rows, the same on each rank. Arrays lie in memory of the host; tensors of torch may
+lie on GPUs, where they are scanned.
 
 In shard_map of JAX, axis_name names the axis of the mesh along which dim is cut:
 
@@ -21,7 +22,8 @@ A process that holds several parts gives a list of them, and their places among 
 
     first, last = rowscan.distributed.cumsum([first, last], dim=1, places=[rank, 2 * ranks - 1 - rank])
 
-Gradients: of cumsum (masks that select, segments) and of linear_recurrence without a mask (not in JAX). Others raise.
+Gradients: of cumsum (masks that select, segments) and of linear_recurrence without a mask (not in JAX, nor on GPUs).
+Others raise.
 
 DTensor: one that is sharded along the scanned dimension stays so, and nothing is gathered; sharded along others it is
 scanned where it is.

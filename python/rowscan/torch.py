@@ -232,9 +232,9 @@ def patched(*devices):
     that inductor makes of them, and dtypes that rowscan has no type for, such as complex ones, which stay torch's
     (where torch.library.get_kernel is not there yet, they are refused). A dim out of range may be a RuntimeError in
     place of an IndexError. Of 0.0 and -0.0 a maximum is 0.0 and a minimum -0.0, and so is what the indices are of;
-    torch takes the later one. A DTensor on the CPU that is sharded along dim is not gathered: rowscan.distributed scans
-    it. What is left to torch, which gathers or raises: out= and in-place forms, torch.compile, and gradients of all but
-    cumsum. The dispatcher is the process's: other threads see the change too. It may be nested;
+    torch takes the later one. A DTensor that is sharded along dim is not gathered: rowscan.distributed scans it, on the
+    CPU and on GPUs. What is left to torch, which gathers or raises: out= and in-place forms, torch.compile, and
+    gradients of all but cumsum. The dispatcher is the process's: other threads see the change too. It may be nested;
     the last to leave brings torch's own kernels back, after an exception too.
 
     >>> with rowscan.torch.patched("CPU"):
