@@ -291,7 +291,7 @@ def fails(kind, words, call):
     except kind as error:
         assert words in str(error), (words, error)
     else:
-        raise AssertionError(f"no {kind.__name__}: {words}")
+        raise AssertionError(f"no {kind}: {words}")
 
 
 def errors(ranks, rank):
