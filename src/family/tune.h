@@ -76,7 +76,7 @@ int64_t rs_tune_few_blocks(const rs_shape *shape, int multiprocessors);
  * Of kernels that work out totals of rows of 2^k elements, and no results: k of the longest rows that have a block
  * each, and a thread each; and of the shortest that have a block.
  */
-enum { RS_TOTALS_OF_BLOCKS = 16, RS_TOTALS_OF_THREADS = 14 };
+enum { RS_TOTALS_OF_BLOCKS = 18, RS_TOTALS_OF_THREADS = 14 };
 int rs_tune_totals_least(const rowscan_spec *spec);
 
 /*

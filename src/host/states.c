@@ -45,17 +45,32 @@ bool rs_state_start(const rs_run *op, void *state, const void *init) {
   return true;
 }
 
-void rs_state_join(const rs_run *op, void *to, const void *left, const void *right, int64_t states) {
+static void join_some(const rs_run *op, char *to, const char *left, const char *right, int64_t states) {
   char a[RS_MOST_TOTAL] __attribute__((aligned(16))), b[RS_MOST_TOTAL] __attribute__((aligned(16)));
   int64_t bytes = rs_state_bytes(op);
+  for (int64_t i = 0; i < states * bytes; i += bytes) {
+    rs_state_load(op, a, left + i);
+    rs_state_load(op, b, right + i);
+    rs_join_totals(op, a, a, b);
+    rs_state_save(op, to + i, a);
+  }
+}
+
+void rs_state_join(const rs_run *op, void *to, const void *left, const void *right, int64_t states) {
   rs_environment saved;
   rs_enter_environment(&saved);
-  for (int64_t i = 0; i < states * bytes; i += bytes) {
-    rs_state_load(op, a, (const char *)left + i);
-    rs_state_load(op, b, (const char *)right + i);
-    rs_join_totals(op, a, a, b);
-    rs_state_save(op, (char *)to + i, a);
-  }
+  join_some(op, to, left, right, states);
+  rs_leave_environment(&saved);
+}
+
+void rs_state_join_all(const rs_run *op, void *states, int64_t blocks, int64_t rows) {
+  int64_t each = rows * rs_state_bytes(op);
+  char *first = states;
+  rs_environment saved;
+  rs_enter_environment(&saved);
+  for (int64_t step = 1; step < blocks && rows; step *= 2)
+    for (int64_t b = 0; b < blocks; b += 2 * step)
+      join_some(op, first + b * each, first + b * each, first + (b + step) * each, rows);
   rs_leave_environment(&saved);
 }
 

@@ -22,6 +22,7 @@ static void release_gpu(rowscan_context *context) {
   int mode = rs_cuda_relax(device->cuda);
   if (!rs_device_enter(device, &pushed)) {
     rs_slots_close(&context->slots, &device->memory);
+    rs_spares_close(&context->spares, &device->memory);
     rs_device_leave(device, pushed);
   }
   rs_cuda_restore(device->cuda, mode);
@@ -243,6 +244,7 @@ rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *opt
   context->progress = options->progress;
   context->staging_bytes = options->staging_bytes;
   rs_slots_init(&context->slots);
+  rs_spares_init(&context->spares);
   rs_table_init(&context->programs);
   rs_rejects_init(&context->gpu.rejects);
   rowscan_status status = bind_engine(context, options);

@@ -11,6 +11,7 @@
 #include "gpu/table.h"
 #include "gpu/tiers.h"
 #include "host/host.h"
+#include "spares.h"
 #include "stage_slots.h"
 
 /* That one scan of host memory may be dealt to. */
@@ -28,6 +29,7 @@ struct rowscan_context {
   rs_gpu gpu;          /* its device: engine cuda */
   rs_tiers tiers;      /* of the gpu, if it has them */
   rs_slots_kept slots; /* of rowscan_scan_host on it */
+  rs_spares spares;    /* of calls about parts of rows on it */
   rs_table programs;   /* of one-call scans */
   rs_calls calls;      /* those, as they were read */
   pid_t process;       /* that opened it */

@@ -22,6 +22,7 @@
 typedef struct memory {
   CUdeviceptr at;
   size_t bytes;
+  rs_spare block; /* that it begins */
 } memory;
 
 static rs_device *device_of(const rs_shard *part) {
@@ -30,9 +31,9 @@ static rs_device *device_of(const rs_shard *part) {
 
 static rowscan_status take_memory(const rs_shard *part, memory *taken, int64_t bytes) {
   *taken = (memory){.bytes = (size_t)rs_larger(bytes, 1)};
-  rowscan_status status = rs_device_memory_take(&device_of(part)->memory, taken->bytes, "parts of rows", &taken->at);
-  if (status)
-    taken->at = 0;
+  rowscan_status status = rs_spares_take(&part->context->spares, &device_of(part)->memory, (int64_t)taken->bytes,
+                                         "parts of rows", &taken->block);
+  taken->at = taken->block.at;
   return status;
 }
 
@@ -46,7 +47,7 @@ static rowscan_status finish(const rs_shard *part) {
 static rowscan_status give_memory(const rs_shard *part, const memory *taken, rowscan_status status) {
   rowscan_status finished = taken->at ? finish(part) : ROWSCAN_OK;
   if (taken->at && !finished)
-    rs_device_memory_give(&device_of(part)->memory, taken->at, taken->bytes);
+    rs_spares_give(&part->context->spares, &device_of(part)->memory, taken->block);
   return status ? status : finished;
 }
 
@@ -135,10 +136,11 @@ static rowscan_status read_marks_at(const rs_shard *part, const rs_run *op, int6
 
 /* ---- totals ------------------------------------------------------------------------------------------------------ */
 
-/* One block of the part, and where the totals of its rows of 2^k elements go, among those of all blocks. */
+/* Neighbouring blocks of the part that one launch cuts to rows of 2^k elements, and where the totals of these rows go,
+ * among those of all. */
 typedef struct piece {
-  int64_t at, first; /* element of the part; state */
-  int level, k;
+  int64_t at, elements, first; /* element of the part; state */
+  int lowest, k;               /* of its smallest block */
 } piece;
 
 static bool are_neighbours(const rs_shard *part) {
@@ -148,16 +150,32 @@ static bool are_neighbours(const rs_shard *part) {
   return all;
 }
 
+enum { LEAST = 5 }; /* of a thread's rows, where there are larger blocks */
+
+/* The smallest rows of the kernel that blocks of a level have. */
+static int least_of(const rs_shard *part, int level) {
+  int least = are_neighbours(part) ? rs_tune_totals_least(&part->spec) : LEAST;
+  return level >= least ? least : level >= LEAST ? LEAST : 0;
+}
+
 /* Few rows are cut further, so that there is work for all multiprocessors. */
-static int cut_of(const rs_shard *part, int level) {
-  enum { BLOCKS = 4, THREADS = 1024, LEAST = 5 }; /* of a multiprocessor */
-  bool blocks = are_neighbours(part);
-  int least = blocks ? rs_tune_totals_least(&part->spec) : LEAST;
-  int k = (int)rs_smaller(level, blocks && level >= least ? RS_TOTALS_OF_BLOCKS : RS_TOTALS_OF_THREADS);
+static int cut_of(const rs_shard *part, const piece *one) {
+  enum { BLOCKS = 4, THREADS = 1024 }; /* of a multiprocessor */
+  int least = least_of(part, one->lowest);
+  bool blocks = are_neighbours(part) && least > LEAST;
+  int k = (int)rs_smaller(one->lowest, blocks ? RS_TOTALS_OF_BLOCKS : RS_TOTALS_OF_THREADS);
   int64_t wanted = (int64_t)(blocks ? BLOCKS : THREADS) * device_of(part)->multiprocessors;
-  while (k > least && rs_product(part->rows.count, INT64_C(1) << (level - k)) < wanted)
+  while (k > least && least && rs_product(part->rows.count, one->elements >> k) < wanted)
     k--;
   return k;
+}
+
+/* Whether the next block goes with a piece: a launch takes as long as some totals more. */
+static bool goes_with(const rs_shard *part, const piece *one, int level) {
+  enum { MOST_TOTALS = 1024 };
+  int64_t elements = one->elements + (INT64_C(1) << level);
+  return least_of(part, one->lowest) == least_of(part, level) &&
+         rs_product(part->rows.count, elements >> rs_smaller(one->lowest, level)) <= MOST_TOTALS;
 }
 
 /* The blocks from the fold's end on. Returns how many states there are of each row. */
@@ -165,10 +183,18 @@ static int64_t pieces_of(const rs_shard *part, const rs_fold *fold, piece *piece
   int64_t states = 0, end = fold->end + part->elements;
   *count = 0;
   for (int64_t at = fold->end; at < end;) {
-    int level = rs_fold_level(at, end), k = cut_of(part, level);
-    pieces[(*count)++] = (piece){at - fold->end, states, level, k};
-    states += INT64_C(1) << (level - k);
+    int level = rs_fold_level(at, end);
+    if (!*count || !goes_with(part, &pieces[*count - 1], level))
+      pieces[(*count)++] = (piece){.at = at - fold->end, .lowest = level};
+    piece *last = &pieces[*count - 1];
+    last->elements += INT64_C(1) << level;
+    last->lowest = (int)rs_smaller(last->lowest, level);
     at += INT64_C(1) << level;
+  }
+  for (int i = 0; i < *count; i++) {
+    pieces[i].k = cut_of(part, &pieces[i]);
+    pieces[i].first = states;
+    states += pieces[i].elements >> pieces[i].k;
   }
   return states;
 }
@@ -194,13 +220,12 @@ static void cut_rows(rs_rows *rows, int k, int64_t parts, bool reverse, int64_t 
 static rowscan_status total_piece(const rs_shard *part, const rs_fold *fold, const piece *one, const memory *states) {
   rowscan_spec spec;
   rs_rows rows;
-  int64_t parts = INT64_C(1) << (one->level - one->k);
-  rs_shard_block(part, one->at, INT64_C(1) << one->level, &spec, &rows);
+  rs_shard_block(part, one->at, one->elements, &spec, &rows);
   rows.array[RS_OUT].data = NULL;
   rows.array[RS_TOTALS].bytes = rs_kernel_state_bytes(&part->spec);
   rows.array[RS_TOTALS].data =
       (char *)(uintptr_t)states->at + one->first * fold->rows * rs_kernel_state_bytes(&part->spec);
-  cut_rows(&rows, one->k, parts, spec.flags & ROWSCAN_REVERSE, rs_kernel_state_bytes(&part->spec));
+  cut_rows(&rows, one->k, one->elements >> one->k, spec.flags & ROWSCAN_REVERSE, rs_kernel_state_bytes(&part->spec));
   spec.flags = (spec.flags & ~(unsigned)ROWSCAN_EXCLUSIVE) | ROWSCAN_PART_TOTALS | rs_kernel_states_flag(&spec);
   spec.length = RS_ANY_LENGTH;
   spec.layout = ROWSCAN_LAYOUT_ROWS;
@@ -208,17 +233,26 @@ static rowscan_status total_piece(const rs_shard *part, const rs_fold *fold, con
   return run(part, &spec, &rows);
 }
 
-/* Joins neighbours, and then those of twice the size, until one of each row is left, which the fold takes. */
-static rowscan_status push_piece(rs_fold *fold, const piece *one, char *states) {
-  int64_t each = fold->rows * fold->bytes, parts = INT64_C(1) << (one->level - one->k);
-  char *first = states + one->first * each, *total = malloc((size_t)rs_larger(each, 1));
+/* The fold takes the next block, whose rows have these totals. */
+static rowscan_status push_rows(rs_fold *fold, int level, char *states, int64_t parts) {
+  int64_t bytes = fold->rows * fold->bytes;
+  char *total = malloc((size_t)rs_larger(bytes, 1));
   if (!total)
-    return rs_fold_no_memory(each);
-  for (int64_t step = 1; step < parts && fold->rows; step *= 2)
-    for (int64_t p = 0; p < parts; p += 2 * step)
-      rs_state_join(fold->op, first + p * each, first + p * each, first + (p + step) * each, fold->rows);
-  memcpy(total, first, (size_t)each);
-  return rs_fold_push(fold, one->level, total);
+    return rs_fold_no_memory(bytes);
+  rs_state_join_all(fold->op, states, parts, fold->rows);
+  memcpy(total, states, (size_t)bytes);
+  return rs_fold_push(fold, level, total);
+}
+
+static rowscan_status push_piece(rs_fold *fold, const piece *one, char *states) {
+  rowscan_status status = ROWSCAN_OK;
+  int64_t begin = fold->end, end = begin + one->elements;
+  while (fold->end < end && !status) {
+    int level = rs_fold_level(fold->end, end);
+    int64_t first = one->first + ((fold->end - begin) >> one->k);
+    status = push_rows(fold, level, states + first * fold->rows * fold->bytes, INT64_C(1) << (level - one->k));
+  }
+  return status;
 }
 
 /* Launches kernels, waits for them, and has their states in `kept`. */

@@ -174,18 +174,18 @@ static rs_section section_of(const rs_section *part, int a) {
   return is_one_a_row(a) ? (rs_section){part->row, part->rows, 0, 1} : *part;
 }
 
-static int64_t bytes_of(const ring *r, const rs_section *part, int a) {
+static int64_t piece_bytes(const ring *r, const rs_section *part, int a) {
   return part->rows * section_of(part, a).elements * r->array[a].bytes;
 }
 
 /* Initial values and totals come first. */
 static places places_of(const ring *r, const rs_section *part) {
   places p = {0};
-  p.at[RS_INIT] = place(&p.up, bytes_of(r, part, RS_INIT));
-  p.at[RS_TOTALS] = place(&p.down, bytes_of(r, part, RS_TOTALS));
+  p.at[RS_INIT] = place(&p.up, piece_bytes(r, part, RS_INIT));
+  p.at[RS_TOTALS] = place(&p.down, piece_bytes(r, part, RS_TOTALS));
   for (int a = 0; a < RS_ALL_ARRAYS; a++)
     if (!is_one_a_row(a))
-      p.at[a] = place(comes_back(a) ? &p.down : &p.up, bytes_of(r, part, a));
+      p.at[a] = place(comes_back(a) ? &p.down : &p.up, piece_bytes(r, part, a));
   return p;
 }
 
@@ -352,7 +352,7 @@ static char *host_of(const ring *r, const slot *s, int a) {
 }
 
 static rowscan_status move_one(const ring *r, const slot *s, int a) {
-  int64_t at = s->piece.at.at[a], bytes = bytes_of(r, &s->piece.part, a);
+  int64_t at = s->piece.at.at[a], bytes = piece_bytes(r, &s->piece.part, a);
   if (!bytes)
     return ROWSCAN_OK;
   return comes_back(a) ? from_device(r, s, at, host_of(r, s, a), bytes) : to_device(r, s, at, host_of(r, s, a), bytes);
