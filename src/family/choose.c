@@ -44,7 +44,7 @@ static bool few(const rs_kernels *all, const rs_shape *shape, const rs_rows *row
 
 /*
  * Slabs for less than a twelfth of the multiprocessors: a few lanes a row are faster, if rows are not long. Measured on
- * an H100 (tests/results/h100_92d1966_without_a_template.csv).
+ * an H100 (tests/results/HISTORY.md: h100_92d1966_without_a_template).
  */
 static bool few_slabs(const rs_kernels *all, const rs_shape *shape, const rs_rows *rows) {
   enum { BRIEF = 256, PART = 12 };

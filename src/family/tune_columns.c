@@ -203,7 +203,7 @@ static rs_shape wide_shape(const rowscan_spec *spec, int arch) {
     many_threads(spec, arch, RS_WIDE_BRIEF, &s);
     return s;
   }
-  /* Others are faster (tests/results/h100_92d1966_without_a_template.csv), but not with totals of two numbers. */
+  /* Others are faster (tests/results/HISTORY.md: h100_92d1966_without_a_template), not with totals of two numbers. */
   if (s.acc == 8 && rs_spec_keeps_totals(spec) && (widens || s.mask))
     return (rs_shape){0};
   bool small = s.acc == 4 && s.vector == 4 && !s.mask; /* measured to be better with more steps */
