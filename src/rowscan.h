@@ -1177,7 +1177,7 @@ ROWSCAN_API rowscan_status rowscan_part_scan(rowscan_context *context, const row
 
 /*
  * A communicator: how the ranks of a scan reach one another. rowscan has no transport of its own. rowscan_mpi.h makes
- * one of an MPI_Comm; docs/distributed.md has others.
+ * one of an MPI_Comm, rowscan_nccl.h of an ncclComm_t; docs/distributed.md has others.
  */
 typedef struct rowscan_comm {
   size_t size;
