@@ -542,8 +542,9 @@ typedef struct rowscan_options {
   void (*parallel_for)(void *user, int64_t count, void (*body)(void *data, int64_t index), void *data);
   rowscan_compile compile; /* default: $ROWSCAN_COMPILE (now, background or never), else BACKGROUND */
   /* GPUs that rowscan_scan_host deals its pieces to, by ordinals: `device_count` of them, at most 16, each named once.
-   * The first one takes the place of `device`, which must be 0 or the same: all other calls use it alone. The host
-   * engine ignores them. Default: `device` alone. */
+   * The first one takes the place of `device`, which must be 0 or the same: all other calls use it alone. Each of them
+   * has `staging_bytes`, and calls `allocate` with a context of its own current. The host engine uses none of them.
+   * Default: `device` alone. */
   const int *devices;
   int device_count;
 } rowscan_options;
@@ -1168,7 +1169,8 @@ ROWSCAN_API rowscan_status rowscan_record_info_get(const void *record, size_t by
 /*
  * Scans a part, in place if wanted. problem.init has the initial values of the whole rows, which each part must be
  * given. totals, unless NULL, become the totals of all elements up to the part's last. With ROWSCAN_INCLUDE_INITIAL the
- * additional element is the prefix before the part. stream: NULL on the host engine. After OUT_OF_MEMORY and
+ * additional element is the prefix before the part. stream: NULL on the host engine. On a GPU the context keeps up to
+ * 32 MB of scratch memory for the next call about parts. After OUT_OF_MEMORY and
  * CUDA_FAILED some results may be written; after all other errors none.
  */
 ROWSCAN_API rowscan_status rowscan_part_scan(rowscan_context *context, const rowscan_problem *problem,

@@ -95,18 +95,19 @@ static inline int rowscan_nccl_all_gather(void *user, const void *send, void *re
     error = (int)ncclCommCuDevice(nccl->comm, &device);
   if (!error)
     error = (int)cudaGetDevice(&current);
-  if (!error)
+  if (!error && current != device) /* which makes a primary context current */
     error = (int)cudaSetDevice(device);
   if (error)
     return error;
   error = rowscan_nccl_exchange(nccl, send, receive, bytes, ranks);
-  cudaSetDevice(current);
+  if (current != device)
+    cudaSetDevice(current);
   return error;
 }
 
 /*
- * Fills comm from *nccl, which must stay where it is. Returns NCCL's error. When NCCL reports a failure of another
- * rank, a scan returns ROWSCAN_COMM_FAILED; then call ncclCommAbort.
+ * Fills comm from *nccl, which must stay where it is. Returns NCCL's error. After ROWSCAN_COMM_FAILED, whatever its
+ * cause, call ncclCommAbort: other ranks may wait for this one until something ends them.
  */
 static inline int rowscan_nccl_comm(rowscan_comm *comm, rowscan_nccl *nccl) {
   memset(comm, 0, sizeof *comm); /* and field by field: C++ before C++20 has no other way */

@@ -4,6 +4,7 @@ SPDX-License-Identifier: MIT
 """
 import json
 import queue
+import sys
 import threading
 
 from . import _core
@@ -49,18 +50,20 @@ def of_mpi(comm):
 
 
 class _Crossing(threading.local):
-    """Memory through which small messages cross a GPU: making it takes longer than they do."""
+    """Memory through which messages cross a GPU: making it takes longer than small ones do."""
     def __init__(self):
         self._made = {}
 
     def __call__(self, torch, on, size, ranks):
-        found = self._made.get((on, size, ranks))
-        if not found:
-            found = [torch.empty(n * size, dtype=torch.uint8, **where) for n in (1, ranks)
-                     for where in ({"pin_memory": True}, {"device": on})]
+        """Of this rank and of all, pinned and on the GPU."""
+        kept = self._made.get((on, ranks))
+        if kept is None or len(kept[0]) < size:
+            room = 1 << (size - 1).bit_length()
+            kept = [torch.empty(n * room, dtype=torch.uint8, **where) for n in (1, ranks)
+                    for where in ({"pin_memory": True}, {"device": on})]
             if size <= 1 << 16:
-                self._made[on, size, ranks] = found
-        return found
+                self._made[on, ranks] = kept
+        return [t[:size * n] for t, n in zip(kept, (1, 1, ranks, ranks))]
 
 
 _crossing = _Crossing()
@@ -75,7 +78,7 @@ def of_torch(group, x=None):
         ranks, sent = dist.get_world_size(group), torch.frombuffer(bytearray(data), dtype=torch.uint8)
         if "cpu:" in dist.get_backend_config(group):
             received = torch.empty(ranks * len(data), dtype=torch.uint8)
-            dist.all_gather_into_tensor(received, sent, group=group)
+            dist.all_gather(list(received.chunk(ranks)), sent, group=group)
         else:
             on = x.device if x is not None and x.is_cuda else torch.device("cuda", torch.cuda.current_device())
             with torch.cuda.device(on):
@@ -130,8 +133,11 @@ class Parts:
                 raise reply
             return reply
 
+        enter = _streams()
+
         def one(i):
             try:
+                enter()
                 results[i] = work(i, self.ranks[i])
             except BaseException as error:
                 errors[i] = error
@@ -165,6 +171,22 @@ class Parts:
         found = {place: parts[i * n:(i + 1) * n] for parts, places in zip(gathered, self._places)
                  for i, place in enumerate(places)}
         return [found[place] for place in range(len(found))]
+
+
+def _streams():
+    """What gives another thread this one's GPU and streams, which torch has for each thread."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
+        return lambda: None
+    device = torch.cuda.current_device()
+    streams = [torch.cuda.current_stream(i) for i in range(torch.cuda.device_count())]
+
+    def enter():
+        for stream in streams:
+            torch.cuda.set_stream(stream)
+        torch.cuda.set_device(device)
+
+    return enter
 
 
 class _Left(RuntimeError):

@@ -42,6 +42,9 @@ static rowscan_status check_devices(rowscan_options *options) {
   if (count && !devices)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'devices': NULL, but 'device_count' is %d", count);
   for (int i = 0; i < count; i++)
+    if (devices[i] < 0)
+      return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'devices': %d is negative", devices[i]);
+  for (int i = 0; i < count; i++)
     for (int j = 0; j < i; j++)
       if (devices[i] == devices[j])
         return rs_fail(ROWSCAN_BAD_ARGUMENT, "options: field 'devices': names GPU %d twice", devices[i]);

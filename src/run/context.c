@@ -227,6 +227,8 @@ static rowscan_status open_further(rowscan_context *context, const rowscan_optio
     of_one.threads = 1;
     status = rs_context_open(&context->further[context->further_count], &of_one, NULL);
     context->further_count += !status;
+    if (!status && options->engine == ROWSCAN_ENGINE_AUTO)
+      status = check_kernels(context->further[context->further_count - 1]);
   }
   return status;
 }

@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 
-enum { LEAST = 1 << 12, MOST_KEPT_BYTES = 16 << 20 }; /* of a block */
+enum { LEAST = 1 << 12, MOST_KEPT_BYTES = 4 << 20 }; /* of a block */
 
 void rs_spares_init(rs_spares *spares) {
   *spares = (rs_spares){.idle = {{0}}};
@@ -49,7 +49,7 @@ static bool take_kept(rs_spares *spares, size_t bytes, rs_spare *block) {
 /* The next power of two, so that blocks serve again, unless it is too large to be kept. */
 static size_t with_room(int64_t bytes) {
   int64_t room = LEAST;
-  while (room < bytes && room <= MOST_KEPT_BYTES)
+  while (room < bytes && room < MOST_KEPT_BYTES)
     room *= 2;
   return (size_t)(room < bytes ? bytes : room);
 }

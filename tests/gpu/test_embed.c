@@ -353,10 +353,11 @@ START_TEST(lists_that_name_no_gpus_are_refused) {
 #define NO(status, words, ...)                                                                                         \
   ck_assert_int_eq(rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA, __VA_ARGS__)), status);       \
   ck_assert_msg(strstr(rowscan_last_error(), words), "%s", rowscan_last_error())
-  static const int twice[] = {1, 0, 1}, missing[] = {0, 2}, good[] = {1, 0};
+  static const int twice[] = {1, 0, 1}, missing[] = {0, 2}, good[] = {1, 0}, negative[] = {0, -1};
   NO(ROWSCAN_BAD_ARGUMENT, "'device_count': -1 is not between 0 and 16", .devices = good, .device_count = -1);
   NO(ROWSCAN_BAD_ARGUMENT, "'device_count': 17 is not between 0 and 16", .devices = good, .device_count = 17);
   NO(ROWSCAN_BAD_ARGUMENT, "'devices': NULL, but 'device_count' is 2", .device_count = 2);
+  NO(ROWSCAN_BAD_ARGUMENT, "'devices': -1 is negative", .devices = negative, .device_count = 2);
   NO(ROWSCAN_BAD_ARGUMENT, "'devices': names GPU 1 twice", .devices = twice, .device_count = 3);
   NO(ROWSCAN_BAD_ARGUMENT, "'device': 3, but 'devices' begins with 1", .device = 3, .devices = good, .device_count = 2);
   NO(ROWSCAN_BAD_ARGUMENT, "'devices': is set, but so is 'cuda_context'", .cuda_context = (void *)word, .devices = good,
