@@ -31,7 +31,7 @@ bool rs_state_start(const rs_run *op, void *state, const void *init);
 /* Of so many states: to = left o right; `to` may be either. */
 void rs_state_join(const rs_run *op, void *to, const void *left, const void *right, int64_t states);
 
-/* Of 2^k blocks one after another, of so many rows each: the first ones become the totals of all; others are used up. */
+/* Of 2^k blocks one after another, of so many rows each: the first becomes the total of all, others are used up. */
 void rs_state_join_all(const rs_run *op, void *states, int64_t blocks, int64_t rows);
 
 /* Makes equal states equal bytes: NaNs are one, and bytes that no field has 0. */
