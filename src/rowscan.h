@@ -1170,8 +1170,8 @@ ROWSCAN_API rowscan_status rowscan_record_info_get(const void *record, size_t by
  * Scans a part, in place if wanted. problem.init has the initial values of the whole rows, which each part must be
  * given. totals, unless NULL, become the totals of all elements up to the part's last. With ROWSCAN_INCLUDE_INITIAL the
  * additional element is the prefix before the part. stream: NULL on the host engine. On a GPU the context keeps up to
- * 32 MB of scratch memory for the next call about parts. After OUT_OF_MEMORY and
- * CUDA_FAILED some results may be written; after all other errors none.
+ * 32 MB of scratch memory for the next call about parts. After OUT_OF_MEMORY and CUDA_FAILED some results may be
+ * written; after all other errors none.
  */
 ROWSCAN_API rowscan_status rowscan_part_scan(rowscan_context *context, const rowscan_problem *problem,
                                              const rowscan_part *part, struct CUstream_st *stream) ROWSCAN_CHECKED

@@ -14,10 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../gpu/device.h"
-#include "rowscan.h"
+#include "bench_time.h"
 
 enum { REPEAT = 21, CHUNKS = 4 };
 
@@ -32,19 +31,6 @@ typedef struct job {
   void *record;
   size_t record_bytes;
 } job;
-
-static void must(rowscan_status status) {
-  if (!status)
-    return;
-  printf("%s\n", rowscan_last_error());
-  exit(1);
-}
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
 
 /* Elements [at, at + *count). */
 static rowscan_problem problem_of(const job *one, int64_t at, const int64_t *count) {
@@ -90,11 +76,6 @@ static const struct {
   void (*call)(const job *);
 } ways[] = {{"scan", scan}, {"carry", carry}, {"record", record}, {"part", part}};
 
-static int ascending(const void *left, const void *right) {
-  double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
-}
-
 static double median_of(const job *one, void (*call)(const job *)) {
   double times[REPEAT];
   for (int i = -2; i < REPEAT; i++) { /* twice to warm up */
@@ -103,8 +84,7 @@ static double median_of(const job *one, void (*call)(const job *)) {
     device_wait(one->stream);
     times[i < 0 ? 0 : i] = now() - start;
   }
-  qsort(times, REPEAT, sizeof *times, ascending);
-  return times[REPEAT / 2];
+  return median(times, REPEAT);
 }
 
 static void measure(job *one) {

@@ -10,33 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../gpu/device.h"
-#include "rowscan.h"
+#include "bench_time.h"
 
 enum { REPEAT = 5, MOST_GPUS = 16 };
 
 static int64_t shape[2] = {1 << 16, 1 << 14};
 static float *should;
-
-static void must(rowscan_status status) {
-  if (!status)
-    return;
-  printf("%s\n", rowscan_last_error());
-  exit(1);
-}
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
-
-static int ascending(const void *left, const void *right) {
-  double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
-}
 
 static double scan(rowscan_context *context, float *in, float *out) {
   rowscan_problem problem = {.size = sizeof problem, .rank = 2, .dim = -1, .shape = shape};
@@ -63,9 +44,9 @@ static void measure(const char *where, float *in, float *out, int gpus) {
   rowscan_close(context);
   for (int64_t i = 0; i < count; i++)
     differ += out[i] != should[i];
-  qsort(times, REPEAT, sizeof *times, ascending);
-  printf("%s,%d,%lld,%lld,%.1f,%.1f,%lld\n", where, gpus, (long long)shape[0], (long long)shape[1], times[REPEAT / 2],
-         1e-6 * (double)count * sizeof(float) / times[REPEAT / 2], (long long)differ);
+  double ms = median(times, REPEAT);
+  printf("%s,%d,%lld,%lld,%.1f,%.1f,%lld\n", where, gpus, (long long)shape[0], (long long)shape[1], ms,
+         1e-6 * (double)count * sizeof(float) / ms, (long long)differ);
   fflush(stdout);
 }
 
