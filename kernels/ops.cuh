@@ -680,7 +680,7 @@ template <class O, bool LAST, bool SHOW> struct ByFlags : Segments<O, Flagged<O>
   using Total = Flagged<O>;
   template <class M> RS_METHOD static Total told(typename O::Total total, M flag) {
     constexpr u32 MARK = LAST ? MARKED | ANY : SHOW ? INSIDE | MARKED | ANY : INSIDE, NO_MARK = LAST || SHOW ? ANY : 0;
-    return Base::of(total, NO_MARK + number_of(is_true(flag)) * (MARK - NO_MARK));
+    return Base::of(total, NO_MARK + truth_of(flag) * (MARK - NO_MARK));
   }
   template <class M, class... N> RS_METHOD static Total load(typename O::Number x, M flag, N... more) {
     return told(O::load(x, more...), flag);
