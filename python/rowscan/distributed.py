@@ -150,15 +150,15 @@ def _functions():
                 own = {**options[i], "coefficient": leaves[n + i]} if len(leaves) > n else options[i]
                 return run(leaves[i], own, ranks)
 
-            ctx.parts, ctx.leaves, ctx.ys = parts, leaves, parts.run(work)
+            ctx.parts, ctx.each, ctx.ys = parts, len(leaves) // n, parts.run(work)
             return tuple(y.detach() for y in ctx.ys)
 
         @staticmethod
         @torch.autograd.function.once_differentiable
         def backward(ctx, *gs):
-            n = len(gs)
-            own = ctx.parts.run(lambda i, ranks: torch.autograd.grad(ctx.ys[i], ctx.leaves[i::n], gs[i],
-                                                                     retain_graph=True))
+            # Each part's graph is one node, which is called: autograd has one thread for all of a GPU's nodes, and
+            # that thread waits here.
+            own = ctx.parts.run(lambda i, ranks: ctx.ys[i].grad_fn.apply(gs[i])[:ctx.each])
             return None, None, None, *(gradient for of_all in zip(*own) for gradient in of_all)
 
     return Sum, Recurrence, Together
@@ -442,6 +442,9 @@ def linear_recurrence(x, coefficient, dim=None, *, axis=None, group=None, comm=N
 
     def differentiable(x, dim, ranks, options):
         _refuse(x, options, ("reverse", "coefficient"), "recurrences")
+        if x.is_cuda:
+            raise NotImplementedError("x: gradients of recurrences that are cut over ranks are not supported on GPUs; "
+                                      "detach() x and coefficient, or scan them in memory of the host")
         c = options["coefficient"]
         if not _is_torch(c) or c.shape != x.shape or c.dtype != x.dtype:
             raise NotImplementedError("coefficient: gradients of recurrences that are cut over ranks want one of x's "
