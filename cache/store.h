@@ -118,6 +118,16 @@ bool rs_store_has(rs_store *store, const char name[RS_STORE_NAME]);
 void rs_store_remove(rs_store *store, const char *key);
 
 /*
+ * A file of the store's directory beside its entries, which its user names, a text: to be freed; NULL: there is none,
+ * or it is not to be trusted, or exceeds RS_STORE_FILE_MOST bytes, which is told. It appears whole, in place of one
+ * that is there, and stays when the store is cleared; false: *wrong says why not, and errno, if it is not 0, tells
+ * more.
+ */
+enum { RS_STORE_FILE_MOST = 16 << 20 };
+char *rs_store_read_file(rs_store *store, const char *name);
+bool rs_store_write_file(rs_store *store, const char *name, const char *text, size_t bytes, const char **wrong);
+
+/*
  * Only an optimisation: tries to be the one process and thread that makes an entry. Waits up to milliseconds for
  * whoever has the key; whoever waited may find the entry there, so ask for it again after this. Never fails: locks that
  * don't work (network file systems) count as taken by nobody. Each acquired lock is released once, held or not.

@@ -406,7 +406,8 @@ typedef struct contest {
   int result;
 } contest;
 
-static rowscan_status enter_one(void *user, const rs_timing *timing) {
+static rowscan_status enter_one(void *user, const rs_timing *timing, int number) {
+  (void)number;
   contest *all = user;
   all->line->timing = *timing;
   if (!all->best.scan_ms || timing->scan_ms < all->best.scan_ms)

@@ -18,6 +18,7 @@ const cli_command cli_commands[] = {
     {"warm", command_warm, "compile the kernels of a list of scans into the cache, before they are needed"},
     {"source", command_source, "print the CUDA source that would be compiled"},
     {"bench", command_bench, "time scans against copies of the same size, and check their results"},
+    {"tune", command_tune, "measure which kernels are the fastest on this GPU, for later scans"},
     {"ops", command_ops, "list the operators"},
     {"devices", command_devices, "list the GPUs"},
     {"cache", command_cache, "manage the compiled kernels on disk: list, check, explain, export, remove"},

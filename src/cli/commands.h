@@ -17,6 +17,7 @@ int command_compile(int argc, char **argv);
 int command_warm(int argc, char **argv);
 int command_source(int argc, char **argv);
 int command_bench(int argc, char **argv);
+int command_tune(int argc, char **argv);
 int command_ops(int argc, char **argv);
 int command_devices(int argc, char **argv);
 int command_cache(int argc, char **argv);

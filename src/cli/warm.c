@@ -2,7 +2,6 @@
  * warm.c - rowscan warm: fills the cache with the kernels of a list of specs, before they are needed
  * SPDX-License-Identifier: MIT
  */
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,15 +10,13 @@
 #include "base/list.h"
 #include "commands.h"
 #include "json.h"
+#include "lists.h"
 #include "op_file.h"
 #include "options.h"
 #include "say.h"
 #include "session.h"
 
-enum {
-  MOST_TOLD = 20,       /* failures on standard error */
-  LINE_MAX_BYTES = 4096 /* of the list */
-};
+enum { MOST_TOLD = 20 }; /* failures on standard error */
 
 typedef struct warm_job {
   const char *file, *arch_list, *op_file;
@@ -47,10 +44,8 @@ static bool grow_lists(warm_job *job) {
   return lines;
 }
 
-static int read_spec(warm_job *job, char *line, int64_t number) {
-  line[strcspn(line, "#")] = 0;
-  if (!line[strspn(line, " \t\r\n")])
-    return EXIT_OK;
+static int read_spec(void *user, const char *line, int64_t number) {
+  warm_job *job = user;
   if (!grow_lists(job))
     return say_failed("%s:%lld: out of memory", job->file, (long long)number);
   rowscan_spec *spec = &job->specs[job->count];
@@ -61,56 +56,9 @@ static int read_spec(warm_job *job, char *line, int64_t number) {
   return EXIT_OK;
 }
 
-/* The next line, without its end; *more: there is one. */
-static int read_line(const warm_job *job, FILE *file, char line[LINE_MAX_BYTES + 1], int64_t number, bool *more) {
-  int length = 0, byte;
-  while ((byte = getc(file)) != EOF && byte != '\n') {
-    if (!byte)
-      return say_failed("%s:%lld: has a zero byte, and is not text", job->file, (long long)number);
-    if (length == LINE_MAX_BYTES)
-      return say_failed("%s:%lld: the line exceeds %d bytes", job->file, (long long)number, LINE_MAX_BYTES);
-    line[length++] = (char)byte;
-  }
-  line[length] = 0;
-  *more = length || byte != EOF;
-  return EXIT_OK;
-}
-
-/* Editors of other systems begin UTF-8 with a byte order mark. */
-static char *after_mark(char *line, int64_t number) {
-  static const char mark[] = "\xef\xbb\xbf";
-  return line + (number == 1 && !strncmp(line, mark, strlen(mark)) ? strlen(mark) : 0);
-}
-
-static int read_lines(warm_job *job, FILE *file) {
-  char line[LINE_MAX_BYTES + 1];
-  int result = EXIT_OK;
-  bool more = true;
-  for (int64_t number = 1; result == EXIT_OK && more; number++) {
-    result = read_line(job, file, line, number, &more);
-    if (result == EXIT_OK && more)
-      result = read_spec(job, after_mark(line, number), number);
-  }
-  if (result == EXIT_OK && !feof(file))
-    result = say_failed("%s: cannot be read: %s", job->file, strerror(errno));
-  if (result == EXIT_OK && !job->count)
-    result = say_failed("%s: has no spec", job->file);
-  return result;
-}
-
 static int read_list(warm_job *job) {
-  if (!strcmp(job->file, "-")) {
-    job->file = "standard input";
-    return read_lines(job, stdin);
-  }
-  if (!*job->file)
-    return say_usage("FILE: '' is not the name of a file");
-  FILE *file = fopen(job->file, "re");
-  if (!file)
-    return say_failed("%s: cannot be opened: %s", job->file, strerror(errno));
-  int result = read_lines(job, file);
-  fclose(file);
-  return result;
+  int result = list_read(&job->file, read_spec, job);
+  return result != EXIT_OK || job->count ? result : say_failed("%s: has no spec", job->file);
 }
 
 /* Of any length, forward and in reverse, with a mask and without; each serves inclusive scans and exclusive ones. */

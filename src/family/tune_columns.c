@@ -103,7 +103,7 @@ static rs_shape short_shape(const rowscan_spec *spec, int arch) {
   if (spec->length * 2 * s.in > s.most_bytes || spec->length >= LEAST_STREAM_LENGTH) /* two columns at least */
     return (rs_shape){0};
   /* all of a column in a thread, where registers allow: 1200000 x 20 x 5 bf16 on an H200 0.65 of memcpy in segments of
-   * 16 steps, 0.98 so, 2403846 x 26 x 4 u8 0.54 and 0.87 (tests/results/h200_d98823f_contenders.csv) */
+   * 16 steps, 0.98 so, 2403846 x 26 x 4 u8 0.54 and 0.87 (tests/results/HISTORY.md: h200_d98823f_contenders) */
   bool single = !wide && !spec->mask_mode && spec->length <= 32;
   bool all = single && spec->length > 24;
   bool more = wide || spec->mask_mode || (s.reverse && lacks_one) || (single && spec->length > 20);

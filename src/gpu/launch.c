@@ -219,7 +219,14 @@ rowscan_status rs_launch(rs_program *program, const rs_rows *rows, void *workspa
   rowscan_status status = rs_device_enter(&program->gpu->device, &pushed);
   if (status)
     return status;
-  status = launch(program, rows, workspace, workspace_bytes, stream);
+  rs_program *serving = rs_program_for(program, rows);
+  if (workspace && serving != program && rs_kernels_scratch(&serving->kernels, rows) > workspace_bytes)
+    serving = program; /* for which the caller's workspace was made */
+  status = launch(serving, rows, workspace, workspace_bytes, stream);
+  if (status && serving != program) {
+    rs_program_give_up(serving);
+    status = launch(program, rows, workspace, workspace_bytes, stream);
+  }
   rs_device_leave(&program->gpu->device, pushed);
   return status;
 }

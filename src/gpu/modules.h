@@ -47,6 +47,7 @@ typedef struct rs_gpu {
   rs_builder *builder;
   rs_rejects rejects;     /* of the device's driver, which no other context's need share */
   struct rs_tiers *tiers; /* tiers.h; NULL: a run waits for its kernel */
+  char *tuning;           /* what was measured on the device, as family/tuning.h has it; NULL: nothing */
   const rs_log *log;
 } rs_gpu;
 

@@ -4,22 +4,114 @@
  */
 #include "program.h"
 
+#include <stdlib.h>
+
+/* ---- preferred --------------------------------------------------------------------------------------------------- */
+
+/* What the tuning table has of the spec. Forced regimes are for those who time them. Without memory there is none. */
+static rs_preferred *read_preferred(const rs_program *program, int tuned) {
+  const rs_gpu *gpu = program->gpu;
+  if (!gpu->tuning || !program->runnable || program->spec.length <= 0 || program->spec.regime != ROWSCAN_REGIME_AUTO)
+    return NULL;
+  rs_preferred *preferred = calloc(1, sizeof *preferred);
+  if (preferred)
+    preferred->count = rs_tuning_of(gpu->tuning, &program->spec, tuned, preferred->tuned);
+  if (preferred && preferred->count <= 0) {
+    free(preferred);
+    return NULL;
+  }
+  if (preferred)
+    pthread_mutex_init(&preferred->lock, NULL); /* which cannot fail with no attributes */
+  return preferred;
+}
+
+static void close_preferred(rs_program *program) {
+  rs_preferred *preferred = program->preferred;
+  program->preferred = NULL;
+  if (!preferred)
+    return;
+  for (int i = 0; i < preferred->count; i++) {
+    rs_program *one = atomic_load(&preferred->program[i]);
+    if (one)
+      rs_program_close(one);
+    free(one);
+  }
+  pthread_mutex_destroy(&preferred->lock);
+  free(preferred);
+}
+
+static void open_alone(rs_program *program, rs_gpu *gpu, const rowscan_spec *spec, int given, bool runnable);
+
+/* NULL: out of memory. */
+static rs_program *open_one(rs_program *program, int i) {
+  rs_preferred *preferred = program->preferred;
+  pthread_mutex_lock(&preferred->lock);
+  rs_program *one = atomic_load_explicit(&preferred->program[i], memory_order_relaxed);
+  if (!one && (one = malloc(sizeof *one)) != NULL) {
+    open_alone(one, program->gpu, &program->spec, program->gpu->device.arch, true);
+    rs_program_force(one, &preferred->tuned[i].kernel);
+    one->otherwise = program;
+    atomic_store_explicit(&preferred->program[i], one, memory_order_release);
+  }
+  pthread_mutex_unlock(&preferred->lock);
+  return one;
+}
+
+rs_program *rs_program_preferred(rs_program *program, const rs_rows *rows) {
+  rs_preferred *preferred = program->preferred;
+  int i = rs_rows_any(rows, program->spec.length)
+              ? rs_tuning_for(preferred->tuned, preferred->count, rows, &program->spec)
+              : -1;
+  rs_program *one = i < 0 ? NULL : atomic_load_explicit(&preferred->program[i], memory_order_acquire);
+  if (i >= 0 && !one)
+    one = open_one(program, i);
+  return one && !atomic_load_explicit(&one->given_up, memory_order_relaxed) &&
+                 rs_kernels_forced_serves(&one->kernels, rows)
+             ? one
+             : program;
+}
+
+void rs_program_give_up(rs_program *preferred) {
+  if (!atomic_exchange(&preferred->given_up, true))
+    rs_log_write(preferred->gpu->log, ROWSCAN_LOG_INFO,
+                 "sm_%d: a kernel of the tuning table is not used, and another one serves: %s", preferred->arch,
+                 rowscan_last_error());
+}
+
 /* ---- made ready -------------------------------------------------------------------------------------------------- */
+
+static void make_preferred(rs_program *program) {
+  for (int i = 0; program->preferred && i < program->preferred->count; i++) {
+    rs_program *one = open_one(program, i);
+    if (one && rs_modules_make(&one->modules, one->kernels.only))
+      rs_program_give_up(one);
+  }
+}
 
 /* What rows of any length need is known when they come: the longest would take hundreds of megabytes. */
 static rowscan_status make_all(rs_program *program, int threads) {
   rowscan_status status = rs_modules_make_all(&program->modules, threads);
+  make_preferred(program);
   return status || !program->kernels.scratch || program->spec.length == RS_ANY_LENGTH
              ? status
              : rs_workspaces_prepare_all(&program->workspaces);
 }
 
-static rowscan_status make_for(rs_program *program, const rs_rows *rows) {
-  if (!rs_rows_any(rows, rs_length(&program->spec, rows)))
-    return ROWSCAN_OK;
+static rowscan_status make_one(rs_program *program, const rs_rows *rows) {
   rowscan_status status = rs_modules_make(&program->modules, rs_kernels_choose(&program->kernels, rows));
   size_t bytes = status || !program->kernels.scratch ? 0 : rs_kernels_scratch(&program->kernels, rows);
   return bytes ? rs_workspaces_prepare(&program->workspaces, bytes) : status;
+}
+
+static rowscan_status make_for(rs_program *program, const rs_rows *rows) {
+  if (!rs_rows_any(rows, rs_length(&program->spec, rows)))
+    return ROWSCAN_OK;
+  rs_program *one = rs_program_for(program, rows);
+  rowscan_status status = make_one(one, rows);
+  if (!status || one == program)
+    return status;
+  rs_program_give_up(one);
+  return make_one(program, rows);
 }
 
 rowscan_status rs_program_prepare(rs_program *program, const rs_rows *rows, int threads) {
@@ -47,7 +139,7 @@ rowscan_status rs_program_binary(rs_program *program, rs_kernel kernel, const rs
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
-void rs_program_open(rs_program *program, rs_gpu *gpu, const rowscan_spec *spec, int given, bool runnable) {
+static void open_alone(rs_program *program, rs_gpu *gpu, const rowscan_spec *spec, int given, bool runnable) {
   const rs_device *device = &gpu->device;
   int arch = rs_compiled_arch(spec, given);
   *program = (rs_program){.gpu = gpu, .spec = *spec, .arch = arch, .runnable = runnable};
@@ -58,7 +150,14 @@ void rs_program_open(rs_program *program, rs_gpu *gpu, const rowscan_spec *spec,
     rs_workspaces_open(&program->workspaces, &device->memory, program->kernels.scratch, gpu->log);
 }
 
+void rs_program_open(rs_program *program, rs_gpu *gpu, const rowscan_spec *spec, int given, bool runnable) {
+  open_alone(program, gpu, spec, given, runnable);
+  if (gpu->tuning)
+    program->preferred = read_preferred(program, rs_tuned_arch(gpu->builder, spec, program->arch));
+}
+
 void rs_program_force(rs_program *program, const rs_contender *contender) {
+  close_preferred(program);
   rs_kernels_force(&program->kernels, contender);
   rs_workspaces_close(&program->workspaces);
   rs_workspaces_open(&program->workspaces, &program->gpu->device.memory, program->kernels.scratch, program->gpu->log);
@@ -77,17 +176,22 @@ static void unload_program(rs_program *program) {
 }
 
 void rs_program_close(rs_program *program) {
+  close_preferred(program);
   if (program->runnable)
     unload_program(program);
   rs_modules_close(&program->modules);
 }
 
+static size_t scratch_of(const rs_program *program, const rs_rows *rows) {
+  return program->kernels.scratch ? rs_kernels_scratch(&program->kernels, rows) : 0;
+}
+
 size_t rs_program_scratch(rs_gpu *gpu, const rowscan_spec *spec, const rs_rows *rows) {
   rs_program program;
   rs_program_open(&program, gpu, spec, gpu->device.arch, true);
-  size_t bytes = program.kernels.scratch && rs_rows_any(rows, rs_length(spec, rows))
-                     ? rs_kernels_scratch(&program.kernels, rows)
-                     : 0;
+  bool any = rs_rows_any(rows, rs_length(spec, rows));
+  size_t bytes = any ? scratch_of(&program, rows) : 0,
+         preferred = any ? scratch_of(rs_program_for(&program, rows), rows) : 0;
   rs_program_close(&program);
-  return bytes;
+  return preferred > bytes ? preferred : bytes;
 }

@@ -5,9 +5,18 @@
 #ifndef RS_PROGRAM_H
 #define RS_PROGRAM_H
 
-#include "family/choose.h"
+#include "family/tuning.h"
 #include "modules.h"
 #include "workspace.h"
+
+/* The kernels that the GPU's tuning table prefers for some rows of a spec: each a program, opened with its first run.
+ */
+typedef struct rs_preferred {
+  int count;
+  rs_tuned tuned[RS_MOST_TUNED];
+  _Atomic(struct rs_program *) program[RS_MOST_TUNED];
+  pthread_mutex_t lock; /* of opening them */
+} rs_preferred;
 
 /* Serves many threads at once. */
 typedef struct rs_program {
@@ -19,11 +28,23 @@ typedef struct rs_program {
   rs_modules modules;
   rs_workspaces workspaces;
   _Atomic(struct rs_program *) any; /* the same for any length, which serves until kernels are made: tiers.h */
+  struct rs_program *otherwise;     /* of one that is preferred: the one that serves until its kernel is made */
+  atomic_bool given_up;             /* that can't be had, so that the other serves for good */
+  rs_preferred *preferred;          /* NULL: none */
 } rs_program;
 
 /* Chooses the kernels; makes nothing yet. The spec is complete; the program stays where it is. */
 void rs_program_open(rs_program *program, rs_gpu *gpu, const rowscan_spec *spec, int arch, bool runnable);
 void rs_program_close(rs_program *program);
+
+/* The one that is to serve these rows: the program itself, or one that is preferred, which the first who asks opens. */
+rs_program *rs_program_preferred(rs_program *program, const rs_rows *rows);
+static inline rs_program *rs_program_for(rs_program *program, const rs_rows *rows) {
+  return program->preferred ? rs_program_preferred(program, rows) : program;
+}
+
+/* Something of a program that was preferred has failed, as the last error says: it is preferred no more. */
+void rs_program_give_up(rs_program *preferred);
 
 /* Lets one contender serve all runs of a program that was just opened. */
 void rs_program_force(rs_program *program, const rs_contender *contender);
@@ -43,6 +64,22 @@ rowscan_status rs_program_binary(rs_program *program, rs_kernel kernel, const rs
 /* Queues the rows on a stream. workspace NULL: one of the program's. */
 rowscan_status rs_launch(rs_program *program, const rs_rows *rows, void *workspace, size_t workspace_bytes,
                          CUstream stream);
+
+/* ---- the tuning table: a file of the cache's directory, one for each kind of GPU -------------------------------- */
+
+/* The GPU's table, to be freed, if the file is there and this version of the library has made it; else NULL. */
+char *rs_tuning_load(const rs_gpu *gpu);
+
+/* Begins a table: its first lines. Errors: CUDA_FAILED, OUT_OF_MEMORY. */
+rowscan_status rs_tuning_begin(const rs_gpu *gpu, rs_text *table);
+
+/*
+ * Writes the file anew, one process at a time: `change` is given what it has, "" for nothing, and adds all lines to a
+ * table that has its head. Adds the name of the file to *path, which may be NULL. Errors: CACHE_FAILED, and those of
+ * `change`.
+ */
+typedef rowscan_status rs_tuning_change(void *user, const char *before, rs_text *table);
+rowscan_status rs_tuning_save(const rs_gpu *gpu, rs_tuning_change *change, void *user, rs_text *path);
 
 /* ---- architectures ----------------------------------------------------------------------------------------------- */
 

@@ -186,6 +186,7 @@ static bool want(rs_tiers *tiers, rs_program *program, rs_kernel kernel) {
   return room;
 }
 
+/* NULL: one that was never opened. */
 static void forget(rs_tiers *tiers, const rs_program *program) {
   pthread_mutex_lock(&tiers->lock);
   int kept = 0;
@@ -193,14 +194,17 @@ static void forget(rs_tiers *tiers, const rs_program *program) {
     if (tiers->wanted[i].program != program)
       tiers->wanted[kept++] = tiers->wanted[i];
   tiers->count = kept;
-  while (tiers->at_work == program)
+  while (program && tiers->at_work == program)
     pthread_cond_wait(&tiers->idle, &tiers->lock);
   pthread_mutex_unlock(&tiers->lock);
 }
 
 void rs_tiers_close_program(rs_program *program) {
-  if (program->runnable && program->gpu->tiers)
-    forget(program->gpu->tiers, program);
+  rs_tiers *tiers = program->runnable ? program->gpu->tiers : NULL;
+  if (tiers)
+    forget(tiers, program);
+  for (int i = 0; tiers && program->preferred && i < program->preferred->count; i++)
+    forget(tiers, atomic_load(&program->preferred->program[i]));
   rs_program_close(program);
 }
 
@@ -239,6 +243,8 @@ void rs_tiers_count(rs_tiers *tiers, rs_program *program, rs_kernel kernel) {
 rs_program *rs_tiers_serving(rs_tiers *tiers, rs_program *program, rs_kernel kernel, const rs_rows *rows) {
   if (!may_change(tiers, program) || rs_modules_look(&program->modules, kernel))
     return program;
+  if (program->otherwise)
+    return program->otherwise;
   rs_program *any = atomic_load_explicit(&program->any, memory_order_acquire);
   if (!any) {
     any = program_for_any(tiers, &program->spec);
@@ -251,18 +257,25 @@ rs_program *rs_tiers_serving(rs_tiers *tiers, rs_program *program, rs_kernel ker
 static rowscan_status make_serving(rs_program *program, const rs_rows *rows) {
   rs_tiers *tiers = program->gpu->tiers;
   rs_kernel kernel = kernel_for(program, rows);
-  bool other = tiers && rs_tiers_serving(tiers, program, kernel, rows) != program;
-  return other ? ROWSCAN_OK : rs_modules_make(&program->modules, kernel);
+  rs_program *serving = tiers ? rs_tiers_serving(tiers, program, kernel, rows) : program;
+  if (serving == program)
+    return rs_modules_make(&program->modules, kernel);
+  return serving == program->otherwise ? make_serving(serving, rows) : ROWSCAN_OK;
 }
 
 rowscan_status rs_tiers_ready(rs_program *program, const rs_rows *rows) {
   const rs_device *device = &program->gpu->device;
   bool pushed;
+  rs_program *serving = rows ? rs_program_for(program, rows) : program;
   rowscan_status status = rs_device_enter(device, &pushed);
   if (status)
     return status;
   if (!rows || rs_rows_any(rows, rs_length(&program->spec, rows)))
+    status = make_serving(serving, rows);
+  if (status && serving != program) {
+    rs_program_give_up(serving);
     status = make_serving(program, rows);
+  }
   rs_device_leave(device, pushed);
   return status;
 }

@@ -49,6 +49,7 @@ struct measuring {
   rs_meter meter;
   rs_sets sets;
   rowscan_plan *plan;
+  bool alone;  /* copies are not timed */
   bool kernel; /* there is a copy kernel */
   rs_copier copier;
   rs_rows rows; /* of the set in turn */
@@ -77,7 +78,7 @@ static rowscan_status queue_kernel(void *user, int64_t number) {
 }
 
 static bool is_timed(const measuring *job, int which) {
-  return which != KERNEL || job->kernel;
+  return which == SCAN || (!job->alone && (which == COPY || job->kernel));
 }
 
 /* ---- time -------------------------------------------------------------------------------------------------------- */
@@ -248,8 +249,9 @@ static void describe(const measuring *job, rs_timing *timing) {
     snprintf(timing->geometry, sizeof timing->geometry, "threads=%d", rs_host_threads(job->context->host));
     return;
   }
-  const rs_geometry *geometry = &job->plan->program.kernels.geometry;
-  rs_kernel kernel = rs_kernels_choose(&job->plan->program.kernels, &job->rows);
+  const rs_kernels *kernels = &rs_program_for(&job->plan->program, &job->rows)->kernels;
+  const rs_geometry *geometry = &kernels->geometry;
+  rs_kernel kernel = rs_kernels_choose(kernels, &job->rows);
   rs_text words = {0};
   rs_shape_text(&geometry->shape[kernel], &words);
   timing->regime = rs_kernel_regime(geometry, kernel);
@@ -343,6 +345,7 @@ rowscan_status rs_measure(rowscan_context *context, const rowscan_spec *given, c
 /* Plans of the contenders that take the rows. */
 typedef struct rivals {
   measuring *job;
+  rs_contender kernel[RS_MOST_CONTENDERS];
   rowscan_plan *plan[RS_MOST_CONTENDERS];
   rowscan_status status[RS_MOST_CONTENDERS];
   char *message[RS_MOST_CONTENDERS]; /* of those that could not be compiled */
@@ -361,6 +364,7 @@ static rowscan_status open_rivals(rivals *all, const rowscan_spec *spec) {
     status = rs_plan_create_forced(plan, all->job->context, spec, &list[i]);
     if (status)
       break;
+    all->kernel[all->count] = list[i];
     if (rs_kernels_forced_serves(&(*plan)->program.kernels, &all->job->rows))
       all->count++;
     else
@@ -415,6 +419,8 @@ static rowscan_status measure_rival(rivals *all, int i, int repeat, rs_timing *t
   return status;
 }
 
+/* Of those that were compiled, the best so far is noted; *failed: the others. The first one's message is the error's.
+ */
 static rowscan_status measure_rivals(rivals *all, const char *choice, int repeat, rs_each_timing *each, void *user,
                                      int *failed) {
   rowscan_status status = ROWSCAN_OK;
@@ -429,9 +435,9 @@ static rowscan_status measure_rivals(rivals *all, const char *choice, int repeat
     if (!status && (!all->job->best_ms || timing.scan_ms < all->job->best_ms))
       all->job->best_ms = timing.scan_ms;
     snprintf(geometry, sizeof geometry, "%s %s", rowscan_regime_name(timing.regime), timing.geometry);
-    timing.chosen = !strcmp(geometry, choice);
+    timing.chosen = choice && !strcmp(geometry, choice);
     if (!status)
-      status = each(user, &timing);
+      status = each(user, &timing, i);
   }
   for (int i = all->count - 1; i >= 0 && !status; i--)
     if (all->status[i])
@@ -448,30 +454,145 @@ static rowscan_status check_contest(const rowscan_context *context, const rowsca
                                     (long long)spec->length);
 }
 
+/* Plans of all that could serve, compiled; to be closed in any case. */
+static rowscan_status open_contest(rivals **out, measuring *job, rowscan_spec *spec, const rowscan_spec *given,
+                                   const rowscan_args *args) {
+  rivals *all = *out = calloc(1, sizeof *all);
+  rowscan_status status = all ? rs_spec_read(spec, given) : rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for plans");
+  if (!status)
+    status = check_contest(job->context, spec);
+  if (!status)
+    status = prepare_arrays(job, spec, args);
+  if (!status) {
+    all->job = job;
+    status = open_rivals(all, spec);
+  }
+  if (!status && !rs_pool_once(rs_host_threads(job->context->host), all->count, build_rival, all))
+    status = rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for threads that compile");
+  return status;
+}
+
+static void close_contest(rivals *all, measuring *job) {
+  if (all)
+    close_rivals(all);
+  clean_up(job);
+}
+
 rowscan_status rs_measure_contenders(rowscan_context *context, const rowscan_spec *given, const rowscan_args *args,
                                      int repeat, rs_each_timing *each, void *user, int *failed) {
   rowscan_spec spec;
   measuring job = {.context = context};
   char choice[sizeof((rs_timing *)0)->geometry + 16];
-  rivals *all = calloc(1, sizeof *all);
+  rivals *all;
   *failed = 0;
-  rowscan_status status = all ? rs_spec_read(&spec, given) : rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for plans");
-  if (!status)
-    status = check_contest(context, &spec);
-  if (!status)
-    status = prepare_arrays(&job, &spec, args);
+  rowscan_status status = open_contest(&all, &job, &spec, given, args);
   if (!status)
     status = name_choice(&job, &spec, choice, sizeof choice);
-  if (!status) {
-    all->job = &job;
-    status = open_rivals(all, &spec);
-  }
-  if (!status && !rs_pool_once(rs_host_threads(context->host), all->count, build_rival, all))
-    status = rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for threads that compile");
   if (!status)
     status = measure_rivals(all, choice, repeat, each, user, failed);
-  if (all)
-    close_rivals(all);
-  clean_up(&job);
+  close_contest(all, &job);
+  return status;
+}
+
+/* ---- the fastest ------------------------------------------------------------------------------------------------- */
+
+enum { FIRST_REPEAT = 3, FINAL_REPEAT = 9, FINALISTS = 4, ROUNDS = 3 };
+
+typedef struct final {
+  rs_fastest *told;
+  double ms[RS_MOST_CONTENDERS]; /* 0: out of the contest */
+} final;
+
+static rowscan_status note_rival(void *user, const rs_timing *timing, int i) {
+  final *all = user;
+  all->told->timed++;
+  all->told->wrong += timing->wrong > 0;
+  all->ms[i] = timing->wrong ? 0 : timing->scan_ms;
+  return ROWSCAN_OK;
+}
+
+/* -1: none is left. */
+static int least(const double ms[], int count) {
+  int found = -1;
+  for (int i = 0; i < count; i++)
+    if (ms[i] > 0 && (found < 0 || ms[i] < ms[found]))
+      found = i;
+  return found;
+}
+
+/* The median of a few times of a plan that was timed before. */
+static rowscan_status time_again(measuring *job, rowscan_plan *plan, double *ms) {
+  rs_timing timing = {0};
+  job->plan = plan;
+  job->best_ms = 0;
+  begin_task(job, SCAN);
+  rowscan_status status = time_all(job, FINAL_REPEAT, &timing);
+  begin_task(job, SCAN);
+  job->plan = NULL;
+  *ms = timing.scan_ms;
+  return status;
+}
+
+/* Finalists and the plan of before, in turn; *found: the fastest, if one is faster than that. */
+static rowscan_status run_final(rivals *all, final *last, rowscan_plan *before, int *found) {
+  double times[FINALISTS + 1][ROUNDS], ms[FINALISTS + 1];
+  int who[FINALISTS], count = 0;
+  for (int i; count < FINALISTS && (i = least(last->ms, all->count)) >= 0; last->ms[i] = 0)
+    who[count++] = i;
+  rowscan_status status = ROWSCAN_OK;
+  for (int round = 0; round < ROUNDS; round++)
+    for (int i = 0; i <= count && !status; i++)
+      status = time_again(all->job, i < count ? all->plan[who[i]] : before, &times[i][round]);
+  for (int i = 0; i <= count && !status; i++)
+    ms[i] = median(times[i], ROUNDS);
+  if (status)
+    return status;
+  int best = least(ms, count);
+  last->told->before_ms = ms[count];
+  *found = best < 0 ? -1 : who[best];
+  last->told->ms = best < 0 ? ms[count] : ms[best];
+  return ROWSCAN_OK;
+}
+
+/* Without what was measured before. */
+static rowscan_status open_before(measuring *job, const rowscan_spec *spec, rowscan_plan **before) {
+  char *tuning = job->context->gpu.tuning;
+  job->context->gpu.tuning = NULL;
+  rowscan_status status = prepare_plan(job, spec);
+  job->context->gpu.tuning = tuning;
+  *before = job->plan;
+  job->plan = NULL;
+  return status;
+}
+
+static rowscan_status find_fastest(rivals *all, const rowscan_spec *spec, rs_fastest *fastest) {
+  enum { PART = 30 };
+  final last = {.told = fastest};
+  rowscan_plan *before = NULL;
+  int found = -1;
+  all->job->alone = true;
+  rowscan_status status = measure_rivals(all, NULL, FIRST_REPEAT, note_rival, &last, &fastest->failed);
+  if (!status)
+    status = open_before(all->job, spec, &before);
+  if (!status)
+    status = run_final(all, &last, before, &found);
+  rs_plan_destroy(before);
+  if (status || found < 0)
+    return status;
+  fastest->kernel = all->kernel[found];
+  fastest->better = PART * (fastest->before_ms - fastest->ms) > fastest->before_ms;
+  return ROWSCAN_OK;
+}
+
+rowscan_status rs_measure_fastest(rowscan_context *context, const rowscan_spec *given, const rowscan_args *args,
+                                  rs_fastest *fastest) {
+  rowscan_spec spec;
+  measuring job = {.context = context};
+  rivals *all;
+  *fastest = (rs_fastest){.better = false};
+  rowscan_status status = open_contest(&all, &job, &spec, given, args);
+  if (!status)
+    status = find_fastest(all, &spec, fastest);
+  close_contest(all, &job);
   return status;
 }

@@ -55,6 +55,12 @@ static rowscan_compile compile_of(const rowscan_context *context, const rowscan_
                           : ROWSCAN_COMPILE_BACKGROUND;
 }
 
+/* What was measured on the GPU, if anything was. */
+static void open_tuning(rowscan_context *context) {
+  if (context->engine == ROWSCAN_ENGINE_CUDA)
+    context->gpu.tuning = rs_tuning_load(&context->gpu);
+}
+
 static void open_tiers(rowscan_context *context, const rowscan_options *options) {
   rowscan_compile compile = compile_of(context, options);
   if (compile == ROWSCAN_COMPILE_NOW || context->engine != ROWSCAN_ENGINE_CUDA)
@@ -263,6 +269,7 @@ rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *opt
     rs_context_close(context);
     return status;
   }
+  open_tuning(context);
   open_tiers(context, options);
   *out = context;
   return ROWSCAN_OK;
@@ -312,6 +319,7 @@ void rs_context_close(rowscan_context *context) {
     rs_host_close(context->host);
   release_gpu(context);
   rs_calls_free(&context->calls);
+  free(context->gpu.tuning);
   free(context->why);
   free(context);
 }

@@ -72,7 +72,8 @@ typedef struct contest {
   int count, chosen;
 } contest;
 
-static rowscan_status enter_one(void *user, const rs_timing *timing) {
+static rowscan_status enter_one(void *user, const rs_timing *timing, int number) {
+  (void)number;
   contest *all = user;
   all->count++;
   all->chosen += timing->chosen;

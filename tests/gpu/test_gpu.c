@@ -59,6 +59,7 @@ static const struct {
     {"parts", group_parts, false, NULL},
     {"issue", group_issue, false, "group_issue"},
     {"contest", group_contest, false, "group_issue"},
+    {"tuned", group_tuned, false, "group_tuned"},
     {"big", group_big, false, "group_big"},
     {"issue-full", group_issue_full, true, "group_issue"},
 };

@@ -1943,6 +1943,196 @@ class Warm(Case):
         self.assertTrue(told.endswith(b"\r\x1b[K"), told)
 
 
+class Tune(Case):
+    """Times of the simulated GPU are noise: which kernels it finds to be fast decides nothing here."""
+
+    SCAN = "in=f32 length=70 rows=30"
+    SPEC = "op=sum in=f32 out=f32 acc=f32 mask=none reverse=0 exclusive=0 length=70 layout=rows row_rank=1"
+    SIZED = f"{SPEC}; rows=30 columns=1; "
+
+    def on_the_gpu(self):
+        simt = os.environ.get("RS_SIMT", "")
+        if not os.path.exists(os.path.join(simt, "libcuda.so.1")):
+            self.skipTest("there is no simulated GPU (RS_SIMT)")
+        self.search_first(simt)
+        self.env.update(ROWSCAN_NVRTC=os.path.join(simt, "libnvrtc.so.13"), ROWSCAN_COMPILE="now")
+        self.env.setdefault("SIMT_CACHE_DIR", self.path("simt-cache"))
+
+    def listing(self):
+        return {name: facts for name, facts in super().listing().items() if not name.startswith("simt-cache")}
+
+    def tables(self):
+        return glob.glob(self.path("cache/tuning-*"))
+
+    def table(self):
+        """The file beside the cache: its name, head and lines."""
+        tables = self.tables()
+        self.assertEqual(len(tables), 1)
+        with open(tables[0]) as file:
+            lines = file.read().splitlines(keepends=True)
+        self.assertRegex("".join(lines[:2]), r"\A# rowscan \S+: .*\n# simulated GPU, sm_90, \d+ multiprocessors\n\Z")
+        self.assertEqual([line for line in lines if not line.endswith("\n")], [])
+        return tables[0], lines[:2], lines[2:]
+
+    def write(self, lines):
+        name, head, _ = self.table()
+        with open(name, "w") as file:
+            file.writelines([*head, *lines])
+
+    def bench(self, *args, shapes="30 x 70"):
+        """(regime, geometry) of each scan that is timed, none of which is wrong."""
+        self.rowscan("bench", "--engine=cuda", "--repeat=1", "--filter=inclusive", "--csv=bench.csv", "--shapes",
+                     shapes, *args)
+        with open(self.path("bench.csv"), newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual({row["wrong"] for row in rows}, {"0"})
+        return [(row["regime"], row["geometry"]) for row in rows]
+
+    KERNELS = "any", "neighbours", "dense", "aligned", "aligned_slow", "few", "long_any", "long_dense", "long_aligned"
+
+    def named(self, choice, sized=SIZED):
+        """Lines of a kernel as bench shows it, one for each place in a plan; nearly all are of no contender."""
+        return [f"{sized}{choice[0]} {kernel} {choice[1]}; ms=7 before=77\n" for kernel in self.KERNELS]
+
+    def test_usage_errors(self):
+        for args, words in [([], ["missing operand: SPEC", "--list", "--suite", "--cache"]),
+                            (["--seed=3"], ["--seed: requires --suite random"]),
+                            (["--seed=3", self.SCAN], ["--seed: requires --suite random"]),
+                            (["--seed=3", "--suite=full"], ["--seed: requires --suite random"]),
+                            (["--cells=3", "--cache"], ["--cells: requires --suite random"]),
+                            (["--size=small", "--suite=quick"], ["--size: requires --suite random"]),
+                            (["--seed=x", "--suite=random"], ["--seed: 'x'"]),
+                            (["--rows=-1", self.SCAN], ["--rows: '-1'"]),
+                            (["--export=", self.SCAN], ["--export: ''"]),
+                            (["--export=-", self.SCAN], ["--export: '-'"]),
+                            (["--device=x", self.SCAN], ["--device: 'x'"]),
+                            (["--frobnicate", self.SCAN], ["--frobnicate"])]:
+            with self.subTest(args=args):
+                self.fails(2, [*words, "--help"], "tune", *args)
+        self.assertEqual(self.tables(), [])
+
+    def test_no_gpu(self):
+        """On the host there is nothing to tune, whatever the scan."""
+        self.env["CUDA_VISIBLE_DEVICES"] = ""
+        for args in [self.SCAN], ["in=f32 length=70 rows=x"], ["--suite=quick"], ["--cache"], ["--export=t", self.SCAN]:
+            err = self.fails(1, ["rowscan: tune: "], "tune", *args)
+            self.assertRegex(err, r"CUDA|GPU|libcuda")
+        self.assertEqual(self.tables(), [])
+
+    def test_bad_scans(self):
+        self.on_the_gpu()
+        for scan, words in [("in=f32 length=70 rows=0", ["'rows=0' is not a number of 1 or more"]),
+                            ("rows=-3 in=f32 length=70", ["'rows=-3' is not a number of 1 or more"]),
+                            ("in=f32 rows=x length=70", ["'rows=x' is not a number of 1 or more"]),
+                            ("in=f32 rows= length=70", ["'rows=' is not a number of 1 or more"]),
+                            ("in=f32 length=70 rows=30x", ["'rows=30x' is not a number of 1 or more"]),
+                            ("in=f32 length=70 rows=3.5", ["'rows=3.5' is not a number of 1 or more"]),
+                            ("in=f32 length=70 layout=columns columns=0", ["'columns=0' is not a number of 1 or more"]),
+                            ("in=f32 length=70 layout=columns", ["layout=columns requires columns=N"]),
+                            ("in=f32 length=70 layout=columns rows=3", ["layout=columns requires columns=N"]),
+                            ("in=f32 length=70 columns=3", ["columns=N requires layout=columns"]),
+                            ("in=f32 length=70 layout=rows rows=3 columns=1", ["columns=N requires layout=columns"]),
+                            ("in=f32 lenght=70 rows=3", ["field 'lenght': unknown"]),
+                            ("in=f32 length=70 row=3", ["field 'row': unknown"]),
+                            ("in=f32 rows=3", ["field 'length': missing"]), ("", ["field 'length': missing"]),
+                            ("in=f32 length=any rows=3", ["field 'length': tuning requires"]),
+                            ("in=f32 length=0 rows=3", ["field 'length': tuning requires"])]:
+            with self.subTest(scan=scan):
+                self.fails(1, [f"rowscan: tune: {scan}: ", *words], "tune", scan)
+                self.fails(1, [f"rowscan: tune: {scan}: ", *words], "tune", self.SCAN, scan)
+                with open(self.path("list.txt"), "w") as file:
+                    file.write(f"# scans\n{self.SCAN}\n{scan}\n")
+                if scan:
+                    self.fails(1, ["rowscan: tune: list.txt:3: ", *words], "tune", "--list=list.txt")
+        self.assertEqual(self.tables(), [], "nothing is measured before all scans are known")
+        with open(self.path("list.txt"), "w") as file:
+            file.write("# nothing\n")
+        self.fails(1, ["there is no scan to measure"], "tune", "--list=list.txt")
+        self.fails(1, ["no.txt: cannot be opened"], "tune", "--list=no.txt")
+        self.fails(1, ["there is no scan to measure"], "tune", "--cache")
+
+    def test_nowhere_to_write(self):
+        self.on_the_gpu()
+        _, err = self.rowscan("tune", "--export=no/such/table", self.SCAN, status=1)
+        self.assertRegex(err, r"^rowscan: tune: no/such/table: .*No such file or directory\n$")
+        self.env["ROWSCAN_CACHE"] = "off"
+        err = self.fails(1, ["rowscan: tune: the tuning table tuning-"], "tune", self.SCAN)
+        self.assertIn("cannot be kept: there is no cache on disk: turned off by ROWSCAN_CACHE=off\n", err)
+        self.assertEqual(self.tables(), [])
+
+    def test_tune(self):
+        """What was measured is what serves from then on, and is measured anew."""
+        self.on_the_gpu()
+        out, err = self.rowscan("tune", self.SCAN, f"op=sum rows=30\t{self.SCAN.replace(' rows=30', '')}")
+        self.assertEqual(err, "")
+        name, _, lines = self.table()
+        told = out.splitlines()
+        self.assertEqual(len(told), 2, "the same scan is measured once")
+        self.assertRegex(told[0], rf"^{self.SPEC} rows=30: [0-9.e-]+ ms, (was|the fastest of \d+ kernels already)")
+        self.assertRegex(told[1], rf"^{len(lines)} of 1 scans are faster now(, .* times)?: {re.escape(name)}$")
+        self.assertEqual(os.stat(name).st_mode & 0o777, 0o600)
+        if lines:
+            shape = re.fullmatch(re.escape(self.SIZED) + r"(\S+) \S+ (.*); ms=[0-9.e-]+ before=[0-9.e-]+\n", lines[0])
+            self.assertTrue(shape, lines)
+            self.assertTrue(told[0].endswith(f" times as fast): {shape[2]}"), told)
+            self.assertEqual(self.bench(), [shape.groups()])
+
+        others = [line.replace("length=70", "length=71") for line in self.named(("short", "rows threads=128"))]
+        others += self.named(("short", "rows threads=128"), self.SIZED.replace("rows=30 ", "rows=3 "))
+        self.write(others + self.named(("row", "rows threads=1")))
+        out, _ = self.rowscan("tune", self.SCAN)
+        _, _, lines = self.table()
+        own = lines[:len(lines) - len(others)]  # the last that was measured comes first
+        self.assertEqual(lines[len(own):], others)
+        self.assertLessEqual(len(own), 1)
+        self.assertEqual([line for line in own if not line.startswith(self.SIZED) or "ms=7 " in line], [])
+        self.assertTrue(out.splitlines()[-1].startswith(f"{len(own)} of 1 scans"), out)
+
+    def test_export(self):
+        self.on_the_gpu()
+        out, _ = self.rowscan("tune", "--export=table.txt", self.SCAN)
+        self.assertTrue(out.endswith(": table.txt\n"), out)
+        self.assertEqual(self.tables(), [])
+        with open(self.path("table.txt")) as file:
+            text = file.read()
+        self.assertTrue(text.startswith("# rowscan "))
+        self.assertIn(text.count("\n"), (2, 3))
+        self.assertEqual(text.count(self.SIZED), text.count("\n") - 2)
+
+    def test_table_decides(self):
+        """A table by hand: each kernel that it names serves rows of about that number, with the same bits."""
+        self.on_the_gpu()
+        self.rowscan("tune", "in=f32 length=3 rows=2")
+        self.write([])
+        shapes = "30 x 70|37 x 70|23 x 70|38 x 70|22 x 70|30 x 71|30 x 70 padded|30 x 70 transposed|30 x 70 f64"
+        usual = self.bench(shapes=shapes)
+        x = self.save("in.npy", self.random.standard_normal((30, 70)).astype("f4"))
+        self.rowscan("scan", "--engine=cuda", x, "usual.npy")
+        others = {}
+        for choice in self.bench("--all-candidates"):
+            others.setdefault((choice[0], choice[1].split()[0]), choice)  # of each regime and template
+        others = [choice for choice in others.values() if choice not in usual[:3]]
+        self.assertGreater(len(others), 2)
+        for choice in others:
+            with self.subTest(choice=choice):
+                self.write(self.named(choice))
+                self.assertEqual(self.bench(shapes=shapes), 3 * [choice] + usual[3:])
+                self.rowscan("scan", "--engine=cuda", x, "tuned.npy")
+                self.same_bits(np.load(self.path("usual.npy")), np.load(self.path("tuned.npy")))
+        name, head, _ = self.table()
+        of_80 = head[1].replace("sm_90", "sm_80")
+        for other in [head[0].replace("rowscan ", "rowscan 1"), head[1]], [head[0], of_80]:
+            with open(name, "w") as file:
+                file.writelines(other + self.named(others[0]))
+            self.assertEqual(self.bench(), usual[:1])
+        self.env["ROWSCAN_LOG"] = "info"
+        self.assertIn(f"{name} is not used: another version", self.rowscan("scan", "--engine=cuda", x, "y.npy")[1])
+        for text in "", "\n", "".join(head)[:-1], "".join(head) + 1000 * "x", "\0" + "".join(head):
+            with open(name, "w") as file:
+                file.write(text)
+            self.assertEqual(self.bench(), usual[:1])
+
+
 class Source(Case):
     def test_source(self):
         out, err = self.rowscan("source", "--length", "1000", "--exclusive")

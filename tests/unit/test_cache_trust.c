@@ -882,6 +882,187 @@ START_TEST(a_directory_that_vanishes) {
 }
 END_TEST
 
+/* ---- files beside the entries ------------------------------------------------------------------------------------ */
+
+static bool reads(rs_store *store, const char *text) {
+  char *found = rs_store_read_file(store, "table.txt");
+  bool same = found && strcmp(found, text) == 0;
+  free(found);
+  return same;
+}
+
+static void expect_written(rs_store *store, const char *text) {
+  const char *wrong = NULL;
+  ck_assert_msg(rs_store_write_file(store, "table.txt", text, strlen(text), &wrong), "%s: %s", wrong, strerror(errno));
+  ck_assert(reads(store, text));
+}
+
+START_TEST(a_file_beside_is_read_as_it_was_written) {
+  umask(0);
+  log_book book = {0};
+  char *dir = fresh(), *path = path_of("%s/table.txt", dir);
+  rs_store *store = open_logged(dir, 0, &book);
+  ck_assert_ptr_null(rs_store_read_file(store, "table.txt"));
+  ck_assert(put(store, "key", "text"));
+  int before = names_in(dir, ""), held = descriptors();
+  expect_written(store, "a long text\nof two lines\n");
+  ck_assert_int_eq(mode_of(path), 0600);
+  struct stat was, is;
+  ck_assert_int_eq(stat(path, &was), 0);
+  int old = open(path, O_RDONLY | O_CLOEXEC);
+  char kept[8] = "";
+  expect_written(store, "short\n");
+  ck_assert(stat(path, &is) == 0 && is.st_ino != was.st_ino && is.st_size == 6);
+  ck_assert(read(old, kept, 6) == 6 && !memcmp(kept, "a long", 6)); /* who reads it has the old one */
+  close(old);
+  expect_written(store, "");
+  ck_assert_int_eq(names_in(dir, ""), before + 1);
+  ck_assert_int_eq(descriptors(), held);
+  ck_assert_ptr_null(rs_store_read_file(store, "other.txt"));
+  ck_assert(!book.messages[0] && !book.messages[1]);
+  rs_store_close(store);
+  store = open_at(dir);
+  ck_assert(reads(store, "") && has(store, "key", "text"));
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(a_file_beside_outlives_a_clear) {
+  char *dir = fresh();
+  rs_store *store = open_at(dir);
+  expect_written(store, "a table");
+  ck_assert(put(store, "key", "text") && entries_in(store) == 1);
+  visit_book book = {0};
+  ck_assert(rs_store_visit(store, keep_visit, &book) && book.entries == 1);
+  int64_t removed;
+  ck_assert(rs_store_clear(store, &removed, NULL) && rs_store_prune(store, NULL));
+  ck_assert_int_eq(removed, 1);
+  ck_assert(reads(store, "a table"));
+  rs_store_close(store);
+}
+END_TEST
+
+/* The file is not used, of which there is one warning, with its name and this. */
+static void expect_unread(const char *dir, const char *why) {
+  log_book book = {0};
+  rs_store *store = open_logged(dir, 0, &book);
+  book = (log_book){0};
+  int held = descriptors();
+  ck_assert_ptr_null(rs_store_read_file(store, "table.txt"));
+  ck_assert_int_eq(book.messages[ROWSCAN_LOG_WARNING], 1);
+  ck_assert_int_eq(book.messages[0] + book.messages[1] + book.messages[2], 1);
+  ck_assert_msg(strstr(book.last, path_of("%s/table.txt is not used: %s", dir, why)) != NULL, "%s", book.last);
+  ck_assert_int_eq(descriptors(), held);
+  rs_store_close(store);
+  ++*refused;
+}
+
+START_TEST(a_file_beside_is_not_trusted_blindly) {
+  char *dir = fresh(), *path = path_of("%s/table.txt", dir), *elsewhere = path_of("%s/elsewhere", parent_of(dir));
+  rs_store *store = open_at(dir);
+  expect_written(store, "a table");
+  static const mode_t modes[] = {0620, 0602, 0666};
+  for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+    ck_assert_int_eq(chmod(path, modes[i]), 0);
+    expect_unread(dir, "writable by others");
+  }
+  ck_assert_int_eq(chmod(path, 0644), 0);
+  ck_assert(reads(store, "a table"));
+  if (geteuid() == 0) {
+    ck_assert_int_eq(chown(path, NOBODY, NOBODY), 0);
+    expect_unread(dir, "owned by another user");
+  }
+  ck_assert_int_eq(unlink(path), 0);
+  spill(elsewhere, "another", 7);
+  ck_assert_int_eq(symlink(elsewhere, path), 0);
+  expect_unread(dir, "a symbolic link");
+  ck_assert_int_eq(unlink(path), 0);
+  ck_assert_int_eq(mkfifo(path, 0600), 0);
+  expect_unread(dir, "not a regular file");
+  ck_assert_int_eq(unlink(path), 0);
+  ck_assert_int_eq(mkdir(path, 0700), 0);
+  expect_unread(dir, "not a regular file");
+  const char *wrong = NULL;
+  ck_assert(!rs_store_write_file(store, "table.txt", "text", 4, &wrong) && (wrong || errno));
+  ck_assert_int_eq(rmdir(path), 0);
+  expect_written(store, "a table");
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(a_file_beside_may_have_so_many_bytes) {
+  char *dir = fresh(), *path = path_of("%s/table.txt", dir);
+  rs_store *store = open_at(dir);
+  expect_written(store, "a table");
+  ck_assert_int_eq(truncate(path, RS_STORE_FILE_MOST), 0);
+  ck_assert(reads(store, "a table")); /* and zeros */
+  ck_assert_int_eq(truncate(path, RS_STORE_FILE_MOST + 1), 0);
+  expect_unread(dir, "too large");
+  ck_assert_int_eq(truncate(path, (off_t)1 << 40), 0);
+  expect_unread(dir, "too large");
+  expect_written(store, "a table");
+  rs_store_close(store);
+}
+END_TEST
+
+START_TEST(no_place_has_no_file_beside) {
+  char *file = fresh();
+  spill(file, "", 0);
+  log_book book = {0};
+  const rs_store_options options[] = {{.dir = file, .log = {note, &book}},
+                                      {.off_by = "the program", .log = {note, &book}}};
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+    rs_store *store = rs_store_open(&options[i]);
+    book = (log_book){0};
+    const char *wrong = NULL;
+    ck_assert_ptr_null(rs_store_read_file(store, "table.txt"));
+    errno = ENOSPC;
+    ck_assert(!rs_store_write_file(store, "table.txt", "text", 4, &wrong));
+    ck_assert_int_eq(errno, 0);
+    ck_assert_str_eq(wrong, "there is no cache on disk");
+    ck_assert(!book.messages[0] && !book.messages[1] && !book.messages[2]);
+    rs_store_close(store);
+  }
+}
+END_TEST
+
+static bool cannot_write_beside(const char *dir) {
+  rs_store *store = open_at(dir);
+  const char *wrong = NULL;
+  bool sound = reads(store, "a table") && !rs_store_write_file(store, "table.txt", "text", 4, &wrong) &&
+               errno == EACCES && reads(store, "a table");
+  rs_store_close(store);
+  return sound;
+}
+
+START_TEST(a_read_only_place_has_a_file_to_read) {
+  char *dir = fresh();
+  int64_t user = bound_user(dir);
+  if (user < 0)
+    return;
+  rs_store *store = open_at(dir);
+  expect_written(store, "a table");
+  rs_store_close(store);
+  ck_assert_int_eq(chmod(dir, 0500), 0);
+  give_tree(dir);
+  ck_assert(in_child(cannot_write_beside, dir, (uid_t)user));
+  ck_assert_int_eq(chmod(dir, 0700), 0);
+}
+END_TEST
+
+/* It is the directory that was opened, wherever the program has gone since. */
+START_TEST(a_relative_place_has_its_file_beside) {
+  char *dir = fresh(), *parent = parent_of(dir);
+  ck_assert_int_eq(chdir(parent), 0);
+  rs_store *store = open_at("store");
+  ck_assert_int_eq(mkdir("elsewhere", 0700), 0);
+  ck_assert_int_eq(chdir("elsewhere"), 0);
+  expect_written(store, "a table");
+  ck_assert(exists(path_of("%s/table.txt", dir)));
+  rs_store_close(store);
+}
+END_TEST
+
 /* ---- suite ------------------------------------------------------------------------------------------------------- */
 
 int main(int argc, char **argv) {
@@ -928,5 +1109,15 @@ int main(int argc, char **argv) {
   tcase_add_test(failures, an_unreadable_entry_is_a_miss);
   tcase_add_test(failures, a_place_that_may_not_be_made);
   tcase_add_test(failures, a_directory_that_vanishes);
+
+  TCase *beside = add_case(suite, "beside");
+  tcase_add_unchecked_fixture(beside, begin_refusals, tell_refusals);
+  tcase_add_test(beside, a_file_beside_is_read_as_it_was_written);
+  tcase_add_test(beside, a_file_beside_outlives_a_clear);
+  tcase_add_test(beside, a_file_beside_is_not_trusted_blindly);
+  tcase_add_test(beside, a_file_beside_may_have_so_many_bytes);
+  tcase_add_test(beside, no_place_has_no_file_beside);
+  tcase_add_test(beside, a_read_only_place_has_a_file_to_read);
+  tcase_add_test(beside, a_relative_place_has_its_file_beside);
   return run_suite(suite);
 }
