@@ -218,7 +218,7 @@ static const char compile_about[] =
     "  dense          adjacent elements, at any address; short: adjacent rows, too; column: few columns in one run\n"
     "  aligned        adjacent elements (column: adjacent columns), on multiples of 16 bytes\n"
     "  aligned_slow   the same, where memory is slow for the number of multiprocessors\n"
-    "  few            the same, for so few rows that registers hold all of them at once; column: two columns\n"
+    "  few            adjacent elements, for so few rows that all are in work at once; column: two columns\n"
     "  neighbours     column: adjacent columns, at any address\n"
     "  at_once        column: columns so short that all tiles are computed at once\n"
     "  pairs, threes, fours, fives, sixes, sevens, eights\n"

@@ -25,10 +25,16 @@ static bool is_for_all(const rs_shape *cut, const rs_shape *block, const rs_shap
   return cut->made_of == RS_TEMPLATE_TILES && block->made_of && !stream->made_of;
 }
 
-/* Whether rows of this length may be cut at all by a kernel for them. */
-static bool may_be_cut(int64_t length, const rs_shape *cut, bool for_all) {
-  enum { LEAST = 16384, LEAST_STRIDED = 32768 };
-  return cut->made_of && length >= (cut->made_of == RS_TEMPLATE_TILES && !for_all ? LEAST_STRIDED : LEAST);
+/*
+ * Whether rows of this length may be cut at all by a kernel for them. All tiles at once take 2 us, however few they
+ * are; a block takes as long for 64 KB in and out, and 5 for 200 (an H200, tests/results/h200_7dc5235_tune.csv).
+ */
+static bool may_be_cut(const rowscan_spec *spec, const rs_shape *cut, bool for_all) {
+  enum { LEAST = 16384, LEAST_STRIDED = 32768, LEAST_BYTES = 64 * 1024 };
+  int64_t bytes = spec->length * (rs_read_bytes(spec) + rs_written_bytes(spec));
+  bool large = cut->made_of == RS_TEMPLATE_AT_ONCE && bytes >= LEAST_BYTES;
+  return cut->made_of &&
+         (large || spec->length >= (cut->made_of == RS_TEMPLATE_TILES && !for_all ? LEAST_STRIDED : LEAST));
 }
 
 /*
@@ -133,7 +139,7 @@ static void tune_row_and_long(const rowscan_spec *spec, int arch, rs_geometry *g
     g->shape[RS_KERNEL_DENSE] = (rs_shape){0};
   g->regime = ROWSCAN_REGIME_ROW;
   for (int kernel = RS_KERNEL_LONG_ANY; kernel < RS_KERNELS; kernel++)
-    if (may_be_cut(spec->length, &cut[kernel], is_for_all(&cut[kernel], &off, &cut[RS_KERNEL_LONG_DENSE]))) {
+    if (may_be_cut(spec, &cut[kernel], is_for_all(&cut[kernel], &off, &cut[RS_KERNEL_LONG_DENSE]))) {
       g->regime = ROWSCAN_REGIME_AUTO;
       g->shape[kernel] = cut[kernel];
     }

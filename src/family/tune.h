@@ -15,7 +15,7 @@ typedef enum rs_kernel {
   RS_KERNEL_DENSE,      /* elements of a row are neighbours, and short rows neighbours too; columns: few, all one run */
   RS_KERNEL_ALIGNED,    /* the same, on multiples of 16 bytes; columns: in words */
   RS_KERNEL_ALIGNED_SLOW, /* the same, beside memory that is slow for its multiprocessors: see rs_tune_device */
-  RS_KERNEL_FEW,          /* the same, and so few that registers hold all of the run at once; columns: two */
+  RS_KERNEL_FEW,          /* so few rows that all are in work at once; columns: two */
   RS_KERNEL_AT_ONCE,      /* columns: so few steps that all tiles are in work at once */
   RS_KERNEL_TUPLES,       /* columns: two, and long; and after it for each number up to RS_MOST_TUPLE */
   RS_KERNEL_LAST_TUPLES = RS_KERNEL_TUPLES + RS_MOST_TUPLE - 2,

@@ -362,6 +362,23 @@ void rs_tune_row(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
   kernels[RS_KERNEL_FEW] = few_rows_shape(spec);
 }
 
+/*
+ * Few rows of which not all begin on words: a block each, by a ring with no more room than a row takes. Of random small
+ * ones on an H200 in microseconds, beside a slab or groups of threads: 300 x 1001 f32 3.2, 1.9; 131 x 333 bool to i64
+ * 2.7, 1.5; 22 x 149 i32 to i64 1.9, 1.4; 59 x 97 f64 1.7, 1.5; of 720 and 1000 rows sometimes the slab was faster
+ * (tests/results/h200_7dc5235_tune.csv). Shorter ones were not measured.
+ */
+static rs_shape few_off_words(const rowscan_spec *spec, int arch) {
+  enum { LEAST = 96, BLOCKS = 4 };
+  rs_shape ring;
+  if (arch < 90 || spec->length <= LEAST || !any_ring_shape(spec, arch, &ring))
+    return (rs_shape){0};
+  while (ring.chunks > 1 && rs_tile(&ring) >= 2 * spec->length)
+    ring.chunks /= 2;
+  ring.min_blocks = (int)rs_smaller(ring.min_blocks, BLOCKS);
+  return rs_ring_fits_rows(spec, arch, &ring) ? ring : (rs_shape){0};
+}
+
 void rs_tune_short(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
   add_groups(kernels, group_shape(spec, 1));
   rs_shape dense;
@@ -370,6 +387,8 @@ void rs_tune_short(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
   kernels[RS_KERNEL_DENSE] = dense;
   kernels[RS_KERNEL_ALIGNED] = rs_tune_slab(spec, arch, true, &dense) ? dense : (rs_shape){0};
   kernels[RS_KERNEL_FEW] = few_rows_shape(spec);
+  if (!kernels[RS_KERNEL_FEW].made_of)
+    kernels[RS_KERNEL_FEW] = few_off_words(spec, arch);
 }
 
 /*

@@ -342,7 +342,7 @@ START_TEST(every_geometry_is_sound) {
             if (length)
               check_columns(&spec, archs[arch]);
             rs_geometry geometry = rs_tune(&spec, archs[arch]);
-            if (length < 16384 || length >= 32768)
+            if (length < 2048 || length >= 32768) /* between these few rows of many bytes may be cut */
               ck_assert_int_eq(length >= 32768, geometry.regime == ROWSCAN_REGIME_AUTO);
             check_geometry(&spec, archs[arch], &geometry);
             check_columns_blocks(&spec, archs[arch]);

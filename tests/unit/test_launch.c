@@ -77,8 +77,12 @@ static const given all[] = {
     {32768, 4096, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
     {32768, 40, 0, 0, 0, 2, 0, RS_TEMPLATE_ROWS},
     {32768, 39, 0, 0, 0, 2, 0, RS_TEMPLATE_TILES},
-    /* from 16384 on, but not in tiles */
-    {16380, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_ROWS},
+    /* at once from 64 KB in all arrays on; by streams from 16384 on, but not in tiles */
+    {7276, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_ROWS},
+    {7284, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_AT_ONCE},
+    {7296, 13, 0, 0, 0, 1, 0, RS_TEMPLATE_AT_ONCE},
+    {7296, 14, 0, 0, 0, 1, 0, RS_TEMPLATE_ROWS},
+    {7285, 2, 0, 0, 0, 1, 0, RING_ANY},
     {16384, 1, 0, 0, 0, 1, 0, RS_TEMPLATE_AT_ONCE},
     {20000, 52, 0, 0, 0, 1, 0, RS_TEMPLATE_AT_ONCE},
     {20000, 53, 0, 0, 0, 1, 0, RS_TEMPLATE_ROW_RING},
