@@ -20,6 +20,11 @@ of bf16) times what the operator's result is measured by:
   gae                likewise with the terms of delta: c * condition + |reward| + |gamma * next value| + |value|, where
                      c = gamma * lambda; and |value| more of a return, its second output
   products           |y|, or where it is subnormal the least number that is not
+  gradients          the condition of s, which is a recurrence, times what s is multiplied by; of logsumexp at least by
+                     2^24 * e^-87, so that one unit is what f32 takes for 0 (kernels/exp_log.h)
+
+weighted_recurrence is the gradient of linear recurrences and of products, logsumexp_gradient that of logsumexp; those
+of other operators are sums.
 
 A result has an error where it and the exact one, rounded to the type, are finite. Elsewhere it is either the same
 infinity; or, where the exact one is beyond the type, NaN; or wrong. A product is wrong, too, where one of both is 0.
@@ -52,8 +57,8 @@ GAMMA, LAMBDA = 0.99, 0.95
 DIGITS = {"f32": 24, "f64": 53, "bf16": 8}
 LENGTH = {("logsumexp", "f32"): 1 << 18, ("logsumexp", "bf16"): 1 << 15}  # else 1 << 16
 SHORT = 1 << 11
-
 decimal.setcontext(decimal.Context(prec=40, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN))
+LEAST = Decimal(-87).exp() * 2 ** 24
 np.seterr(all="ignore")
 
 # ---- operators: exact results with what they are measured by, and one step in NumPy ----------------------------------
@@ -94,6 +99,16 @@ def exact_returns(values, *others):
         yield y + value, condition + abs(value)
 
 
+def exact_weighted(coefficients, weights, elements):
+    for weight, (y, condition) in zip(weights, exact_recurrence(coefficients, elements)):
+        yield y * weight, condition * max(abs(weight), LEAST)
+
+
+def exact_logsumexp_gradient(x, y, gradients):
+    shrinks = itertools.chain([Decimal(0)], ((after - before).exp() for before, after in itertools.pairwise(y)))
+    return exact_weighted(shrinks, ((a - b).exp() for a, b in zip(x, y)), gradients)
+
+
 def exact_product(elements):
     for y in itertools.accumulate(elements, Decimal.__mul__):
         yield y, abs(y)
@@ -110,6 +125,12 @@ def maps_of_steps(x, rounded):
     after = np.where(terminal != 0, 0, rounded(GAMMA * next_values)).astype(x.dtype)
     c = np.where(ends != 0, 0, rounded(np.full_like(values, GAMMA * LAMBDA))).astype(x.dtype)
     return np.stack([c, rounded(rounded(rewards + after) - values)])
+
+
+def maps_of_gradients(x, rounded):
+    """Those of the gradient of logsumexp."""
+    shrinks = rounded(np.exp(rounded(np.diff(x[1], prepend=np.inf))))
+    return np.stack([shrinks, x[2]])
 
 
 def in_bf16(x):
@@ -213,6 +234,23 @@ ROLLOUTS = {
     "reward 1 in one of 100, value uniform": lambda r, n, t: rollout(1.0 * (r.random(n) < 0.01), r.random(n + 1)),
     "1000 + normal": lambda r, n, t: rollout(1000 + r.normal(size=n), 1000 + r.normal(size=n + 1)),
 }
+WEIGHTED = {name: lambda r, n, t, made=RECURRENCE[name]: (made(r, n, t)[0], r.normal(size=n), r.normal(size=n))
+            for name in ("c uniform", "c 0.999 to 1, x uniform", "c normal", "c exp(-exp(normal))",
+                         "c 0.95, one in 100 is 0")}
+
+
+def of_a_logsumexp(made, gradients):
+    """Elements, results of a reverse scan, and the gradients of these."""
+    def arrays(r, n, t):
+        x = made(r, n, t).astype("f4")
+        return x, np.logaddexp.accumulate(x[::-1].astype("f8"))[::-1], gradients(r, n)
+
+    return arrays
+
+
+GRADIENTS = {f"{name}, g {words}": of_a_logsumexp(LOGSUMEXP[name], gradients)
+             for name in ("normal", "1000 + normal", "-0.01 t", "0.01 t", "50 normal")
+             for words, gradients in (("normal", lambda r, n: r.normal(size=n)), ("uniform", lambda r, n: r.random(n)))}
 SUM = {
     "normal": lambda r, n, t: r.normal(size=n),
     "uniform": lambda r, n, t: r.random(n),
@@ -248,6 +286,15 @@ OPERATORS = {
                              {"f32": {"gae --second": 1.01, "gae --second --acc f32": 2.5}, "f64": {"gae --second": 5},
                               "bf16": {"gae --second": 1.01, "gae --second --acc f32": 1.01}},
                              maps_of_steps, lambda y, x, rounded: rounded(y + x[0])),
+    "weighted_recurrence": Operator(exact_weighted, maps, True, WEIGHTED,
+                                    {"f32": {"weighted_recurrence": 1.01, "weighted_recurrence --acc f32": None},
+                                     "f64": {"weighted_recurrence": None}},
+                                    lambda x, rounded: x[::2], lambda y, x, rounded: rounded(y * x[1])),
+    "logsumexp_gradient": Operator(exact_logsumexp_gradient, maps, True, GRADIENTS,
+                                   {"f32": {"logsumexp_gradient": 45, "logsumexp_gradient --acc f64": 1.01},
+                                    "f64": {"logsumexp_gradient": 45}, "bf16": {"logsumexp_gradient": 1.01}},
+                                   maps_of_gradients,
+                                   lambda y, x, rounded: rounded(y * rounded(np.exp(rounded(x[0] - x[1]))))),
     "sum": Operator(exact_sum, np.add, False, SUM,
                     {"f32": {"sum": 5, "sum --acc f64": 1.01, "sum --acc fixed:30": 1.01}, "f64": {"sum": 5}}),
     "product": Operator(exact_product, np.multiply, False, PRODUCT,
@@ -255,7 +302,7 @@ OPERATORS = {
                          "f64": {"prod": None, "extended_prod": 50}}),
 }
 # What the command calls the arrays before the elements, by how many these are.
-BESIDE = {0: [], 1: ["--coefficient"], 4: ["--more1", "--more2", "--more3", "--more4"]}
+BESIDE = {0: [], 1: ["--coefficient"], 2: ["--more1", "--more2"], 4: ["--more1", "--more2", "--more3", "--more4"]}
 
 # ---- one array -------------------------------------------------------------------------------------------------------
 

@@ -211,7 +211,8 @@ def errors_table():
 def largest_errors():
     """Of all data, by operator."""
     by = {"logsumexp": "the larger of 1 and itself", "linear_recurrence": "abs(c) * condition + abs(x)",
-          "gae": "likewise, x being the three terms of delta", "sum": "the sum of abs(x)", "product": "itself"}
+          "gae": "likewise, x being the three terms of delta", "weighted_recurrence": "abs(weight) * the recurrence's", "logsumexp_gradient": "abs(weight) * that of s",
+          "sum": "the sum of abs(x)", "product": "itself"}
     found = {}
     for row in latest("errors", "host").rows:
         key = row["operator"], row["type"], row["method"]
