@@ -22,7 +22,7 @@ A process that holds several parts gives a list of them, and their places among 
 
     first, last = rowscan.distributed.cumsum([first, last], dim=1, places=[rank, 2 * ranks - 1 - rank])
 
-Gradients: of cumsum (masks that select, segments) and of linear_recurrence without a mask (not in JAX, nor on GPUs).
+Gradients: of cumsum (masks that select, segments) and of linear_recurrence without a mask (not in JAX).
 Others raise.
 
 DTensor: one that is sharded along the scanned dimension stays so, and nothing is gathered; sharded along others it is
@@ -442,9 +442,6 @@ def linear_recurrence(x, coefficient, dim=None, *, axis=None, group=None, comm=N
 
     def differentiable(x, dim, ranks, options):
         _refuse(x, options, ("reverse", "coefficient"), "recurrences")
-        if x.is_cuda:
-            raise NotImplementedError("x: gradients of recurrences that are cut over ranks are not supported on GPUs; "
-                                      "detach() x and coefficient, or scan them in memory of the host")
         c = options["coefficient"]
         if not _is_torch(c) or c.shape != x.shape or c.dtype != x.dtype:
             raise NotImplementedError("coefficient: gradients of recurrences that are cut over ranks want one of x's "

@@ -140,14 +140,7 @@ def gradients(device, ranks, rank):
         both(rowscan.cumsum, distributed.cumsum, case.x, **case.options()[turn % 5])
         both(rowscan.cumsum, distributed.cumsum, case.x, exclusive=True)
 
-        def recurrence():
-            both(rowscan.linear_recurrence, distributed.linear_recurrence, case.x, case.coefficient)
-
-        if device.type == "cpu":
-            recurrence()
-        else:  # its gradient is one scan of further arrays, which parts on GPUs lack
-            fails(NotImplementedError, "x: gradients of recurrences that are cut over ranks are not supported on GPUs",
-                  recurrence)
+        both(rowscan.linear_recurrence, distributed.linear_recurrence, case.x, case.coefficient)
 
 
 @contextlib.contextmanager

@@ -82,6 +82,9 @@ static rowscan_status check_part(const rs_shard *part) {
   if (part->rows.rank == RS_MAX_ROW_RANK) /* parts are rows of one dimension more */
     return rs_fail(ROWSCAN_UNSUPPORTED, "field 'rank': parts of rows of %d dimensions are not supported on GPUs",
                    part->rows.rank);
+  if (part->rows.further && part->rows.initial) /* the result before a part has the weight of another's element */
+    return rs_fail(ROWSCAN_UNSUPPORTED, "field 'flags': INCLUDE_INITIAL: parts of rows with further arrays do not "
+                                        "support it on GPUs");
   return rs_kernel_states_check(&part->spec);
 }
 
@@ -264,10 +267,11 @@ static rowscan_status read_totals(const rs_shard *part, const rs_fold *fold, con
   return status ? status : to_host(part, kept, on_gpu);
 }
 
-static rowscan_status total_part(const rs_shard *part, rs_fold *fold) {
+static rowscan_status total_part(const rs_shard *given, rs_fold *fold) {
   piece pieces[RS_FOLD_BLOCKS];
   memory on_gpu = {0};
   int count;
+  const rs_shard plain = rs_shard_plain(given), *part = &plain;
   int64_t blocks = pieces_of(part, fold, pieces, &count), all = rs_product(blocks, fold->rows);
   int64_t bytes = rs_product(all, fold->bytes), kept_bytes = rs_product(all, rs_kernel_state_bytes(&part->spec));
   if (!count)
@@ -292,13 +296,18 @@ static rowscan_status total_part(const rs_shard *part, rs_fold *fold) {
 
 /* ---- scans ------------------------------------------------------------------------------------------------------- */
 
-/* What the blocks of a part start from, and show last: of each block and row. */
+/* What the blocks of a part start from (states; of scans with further arrays numbers), and show last: of each block and
+ * row. */
 typedef struct starts {
   char *state, *shown;
   memory states, numbers;
   int64_t state_bytes, shown_bytes; /* of a block */
   bool none;                        /* the first block has none: folds of indices always have one */
 } starts;
+
+static int64_t start_bytes(const rs_shard *part) {
+  return part->rows.further ? rs_shard_number_bytes(part) : rs_kernel_state_bytes(&part->spec);
+}
 
 /* The prefix after a block is another grouping than that before it combined with its total. */
 static bool regroups(const rs_fold_block *block) {
@@ -323,6 +332,10 @@ static rowscan_status marks_before(const rs_shard *part, const rs_fold *before, 
 static rowscan_status fill_start_of(const rs_shard *part, const rs_fold *before, const rs_fold *own, int i,
                                     const starts *all) {
   const uint64_t *marks = NULL;
+  if (part->rows.further) {
+    rs_shard_show(part, before, all->state + i * all->state_bytes);
+    return ROWSCAN_OK;
+  }
   uint64_t *room = malloc((size_t)rs_larger(own->rows, 1) * sizeof *room);
   rowscan_status status = room ? marks_before(part, before, own, i, room, &marks) : rs_fold_no_memory(own->rows);
   if (!status && rs_fold_prefix(before))
@@ -348,7 +361,7 @@ static rowscan_status fill_starts(const rs_shard *part, rs_fold *before, const r
 
 static rowscan_status open_starts(const rs_shard *part, const rs_fold *own, starts *all) {
   int64_t number = rs_shard_number_bytes(part);
-  all->state_bytes = rs_product(own->rows, rs_kernel_state_bytes(&part->spec));
+  all->state_bytes = rs_product(own->rows, start_bytes(part));
   all->shown_bytes = rs_product(own->rows, number);
   int64_t states = rs_product(all->state_bytes, own->blocks), shown = rs_product(all->shown_bytes, own->blocks);
   all->state = calloc(1, (size_t)rs_larger(states, 1));
@@ -390,15 +403,19 @@ static rowscan_status launch_block(const rs_shard *part, const rs_fold *own, int
   rs_rows rows;
   rs_shard_block(part, at, elements, &spec, &rows);
   rows.array[RS_INIT] = rows.array[RS_TOTALS];
-  rows.array[RS_INIT].bytes = rs_kernel_state_bytes(&part->spec);
+  rows.array[RS_INIT].bytes = start_bytes(part);
   rows.array[RS_INIT].data = i || !all->none ? address_in(&all->states, i * all->state_bytes) : NULL;
   rows.array[RS_TOTALS].data = NULL;
-  spec.flags |= rs_kernel_states_flag(&spec);
+  spec.flags |= rows.further ? 0 : rs_kernel_states_flag(&spec);
   settle_length(own, block, &spec, &rows);
   rowscan_status status = launch(part, &spec, &rows);
   if (status || spec.flags & ROWSCAN_EXCLUSIVE || !regroups(block))
     return status;
-  rs_shard_prefix_rows(part, at + elements, false, address_in(&all->numbers, i * all->shown_bytes), &spec, &rows);
+  void *numbers = address_in(&all->numbers, i * all->shown_bytes);
+  if (part->rows.further)
+    rs_shard_last_rows(part, at + elements, numbers, &spec, &rows);
+  else
+    rs_shard_prefix_rows(part, at + elements, false, numbers, &spec, &rows);
   return launch(part, &spec, &rows);
 }
 

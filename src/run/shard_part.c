@@ -4,6 +4,8 @@
  */
 #include "shard_part.h"
 
+#include <string.h>
+
 #include "context.h"
 #include "spec/types.h"
 
@@ -27,6 +29,27 @@ void rs_shard_block(const rs_shard *part, int64_t at, int64_t elements, rowscan_
   for (int a = 0; a < rs_arrays(rows); a++)
     if (rows->array[a].data)
       rows->array[a].data = (char *)rows->array[a].data + index * rows->array[a].step * rows->array[a].bytes;
+}
+
+rs_shard rs_shard_plain(const rs_shard *part) {
+  rs_shard plain = *part;
+  if (!part->rows.further)
+    return plain;
+  plain.spec.op = ROWSCAN_LINEAR_RECURRENCE;
+  plain.spec.mask_mode = ROWSCAN_MASK_COEFFICIENT;
+  plain.spec.mask_type = part->spec.more_types[0];
+  memset(plain.spec.more_types, 0, sizeof plain.spec.more_types);
+  plain.spec.second_type = ROWSCAN_TYPE_DEFAULT;
+  plain.rows.array[RS_MASK] = part->rows.array[RS_MORE_IN];
+  plain.rows.further = false;
+  return plain;
+}
+
+void rs_shard_last_rows(const rs_shard *part, int64_t at, void *numbers, rowscan_spec *spec, rs_rows *rows) {
+  rs_shard_block(part, at - 1, 1, spec, rows);
+  spec->flags |= ROWSCAN_EXCLUSIVE;
+  rows->array[RS_INIT] = part->rows.array[RS_TOTALS];
+  rows->array[RS_INIT].data = numbers;
 }
 
 rowscan_status rs_shard_append(rs_fold *before, const rs_fold *own, int i) {

@@ -25,6 +25,12 @@ typedef struct rs_shard {
 /* The rows of some of the part's elements, from `at` on in the order of the scan. */
 void rs_shard_block(const rs_shard *part, int64_t at, int64_t elements, rowscan_spec *spec, rs_rows *rows);
 
+/* The same totals, of a scan without further arrays: of a weighted recurrence those of a recurrence. */
+rs_shard rs_shard_plain(const rs_shard *part);
+
+/* The rows whose result is the last one before element `at`: an exclusive scan of that element from these numbers. */
+void rs_shard_last_rows(const rs_shard *part, int64_t at, void *numbers, rowscan_spec *spec, rs_rows *rows);
+
 /* Appends block i of the part, of which `own` has all. */
 rowscan_status rs_shard_append(rs_fold *before, const rs_fold *own, int i);
 

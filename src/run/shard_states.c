@@ -21,12 +21,18 @@ static bool of_numbers(const rowscan_spec *spec) {
   return rs_op_is_of_numbers(rs_op_of(spec->op));
 }
 
+/* Whether further arrays are no part of totals, but for coefficients. */
+static bool weights_alone(const rowscan_spec *spec) {
+  return spec->op == ROWSCAN_WEIGHTED_RECURRENCE && !spec->mask_mode && !spec->segment_mode;
+}
+
 rowscan_status rs_kernel_states_check(const rowscan_spec *spec) {
   if (rs_op_of(spec->op)->source)
     return rs_fail(ROWSCAN_UNSUPPORTED, "field 'op': parts of rows of %s are not supported on GPUs",
                    rowscan_op_name(spec->op));
-  if (rs_spec_has_further(spec))
-    return rs_fail(ROWSCAN_UNSUPPORTED, "parts of rows with further arrays are not supported on GPUs");
+  if (rs_spec_has_further(spec) && !weights_alone(spec))
+    return rs_fail(ROWSCAN_UNSUPPORTED, "parts of rows with further arrays are not supported on GPUs, but for "
+                                        "weighted_recurrence without a mask and segments");
   return ROWSCAN_OK;
 }
 

@@ -12,7 +12,7 @@
 #include "spec/types.h"
 #include "suite.h"
 
-enum { RANK = 3, MOST_PARTS = 5, QUICK_CASES = 2, CASES = 12, ARRAYS = 5 };
+enum { RANK = 3, MOST_PARTS = 5, QUICK_CASES = 2, CASES = 12, ARRAYS = 7 };
 
 typedef struct form {
   rowscan_op op;
@@ -33,6 +33,8 @@ static const form forms[] = {
     {ROWSCAN_LINEAR_RECURRENCE, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_COEFFICIENT},
     {ROWSCAN_LINEAR_RECURRENCE, ROWSCAN_I32, ROWSCAN_I64, ROWSCAN_I64, ROWSCAN_MASK_COEFFICIENT},
     {ROWSCAN_LINEAR_RECURRENCE, ROWSCAN_BF16, ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_MASK_COEFFICIENT},
+    {ROWSCAN_WEIGHTED_RECURRENCE, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_MASK_NONE},
+    {ROWSCAN_WEIGHTED_RECURRENCE, ROWSCAN_BF16, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_NONE},
     {ROWSCAN_LOGSUMEXP, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_NONE},
     {ROWSCAN_LOGSUMEXP, ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_F64, ROWSCAN_MASK_SELECT},
     {ROWSCAN_EXTENDED_PROD, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_F32, ROWSCAN_MASK_NONE},
@@ -63,7 +65,8 @@ static const form forms[] = {
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
-enum { IN, MASK, INIT, OUT, TOTALS };
+/* MASK: or the coefficients of a weighted recurrence, which has weights and a second output besides. */
+enum { IN, MASK, INIT, WEIGHTS, OUT, TOTALS, SECOND };
 
 /* A problem, its arrays on host and device, and where its rows are cut, in the order of the scan. */
 typedef struct cutting {
@@ -126,6 +129,10 @@ static bool is_index(rowscan_op op) {
   return op == ROWSCAN_ARGMAX || op == ROWSCAN_ARGMIN;
 }
 
+static bool is_weighted(rowscan_op op) {
+  return op == ROWSCAN_WEIGHTED_RECURRENCE;
+}
+
 static bool is_segments(rowscan_mask_mode mode) {
   return mode == ROWSCAN_MASK_HEADS || mode == ROWSCAN_MASK_TAILS || mode == ROWSCAN_MASK_KEYS;
 }
@@ -157,13 +164,13 @@ static void draw_form(cutting *c, const form *f, random_source *random) {
                                    ROWSCAN_INCLUDE_INITIAL,
                                    ROWSCAN_INCLUDE_INITIAL | ROWSCAN_REVERSE};
   rowscan_type kept = f->acc >= ROWSCAN_FIXED(0) ? ROWSCAN_I64 : f->acc;
-  const rowscan_type types[ARRAYS] = {f->in, mask_type(f, random), kept, f->out, kept};
+  const rowscan_type types[ARRAYS] = {f->in, mask_type(f, random), kept, f->in, f->out, kept, f->out};
   memcpy(c->type, types, sizeof types);
   c->problem = (rowscan_problem){.size = sizeof c->problem,
                                  .op = f->op,
                                  .acc_type = f->acc,
                                  .mask_mode = f->mask,
-                                 .flags = flags[random_below(random, 6)]};
+                                 .flags = flags[random_below(random, is_weighted(f->op) ? 4 : 6)]};
   if (is_index(f->op) && random_one_in(random, 2))
     c->problem.flags |= ROWSCAN_TIES_FIRST;
   if (rs_type_kind(f->in) == RS_FLOAT && random_one_in(random, 12))
@@ -174,6 +181,10 @@ static void draw_form(cutting *c, const form *f, random_source *random) {
   dense(c, OUT, c->out_shape);
   dense(c, INIT, c->row_shape);
   dense(c, TOTALS, c->row_shape);
+  if (is_weighted(c->problem.op)) {
+    dense(c, WEIGHTS, c->shape);
+    dense(c, SECOND, c->out_shape);
+  }
 }
 
 static void open_cutting(cutting *c, const form *f, random_source *random) {
@@ -184,7 +195,7 @@ static void open_cutting(cutting *c, const form *f, random_source *random) {
     c->host[a] = take(bytes_of(c, a));
     if (a == MASK && f->mask == ROWSCAN_MASK_SELECT)
       data_mask(c->host[a], c->type[a], c->count[a], random);
-    else if (a <= INIT && !(a == MASK && is_segments(f->mask)))
+    else if (a < OUT && !(a == MASK && is_segments(f->mask)))
       data_elements(c->host[a], c->type[a], f->op, kind, c->count[a], length, random);
   }
   if (is_segments(f->mask))
@@ -225,6 +236,14 @@ static rowscan_problem part_of(const cutting *c, bool gpu, int64_t begin, int64_
   p.output = (rowscan_output){.data = at[OUT] + index * step[OUT], .type = c->type[OUT], .strides = c->strides[OUT]};
   if (p.mask_mode)
     p.mask = (rowscan_input){.data = at[MASK] + index * step[MASK], .type = c->type[MASK], .strides = c->strides[MASK]};
+  if (is_weighted(c->problem.op)) {
+    p.more[0] =
+        (rowscan_input){.data = at[MASK] + index * step[MASK], .type = c->type[MASK], .strides = c->strides[MASK]};
+    p.more[1] = (rowscan_input){
+        .data = at[WEIGHTS] + index * step[WEIGHTS], .type = c->type[WEIGHTS], .strides = c->strides[WEIGHTS]};
+    p.second = (rowscan_output){
+        .data = at[SECOND] + index * step[SECOND], .type = c->type[SECOND], .strides = c->strides[SECOND]};
+  }
   if (c->host[INIT])
     p.init = (rowscan_input){.data = at[INIT], .type = c->type[INIT], .strides = c->strides[INIT]};
   if (end == length)
@@ -280,7 +299,7 @@ static void check_part(const cutting *c, rowscan_context *gpu, int i) {
 static void check_outputs(const cutting *c, const char *how) {
   for (int a = OUT; a < ARRAYS; a++) {
     char *now = take(bytes_of(c, a)), what[60];
-    snprintf(what, sizeof what, "%s %s", a == OUT ? "results" : "totals", how);
+    snprintf(what, sizeof what, "%s %s", a == OUT ? "results" : a == SECOND ? "second results" : "totals", how);
     device_download(now, c->device[a], bytes_of(c, a), NULL);
     device_wait(NULL);
     compare(c, what, now, c->host[a], bytes_of(c, a), c->type[a]);
