@@ -119,12 +119,12 @@ void rs_store_remove(rs_store *store, const char *key);
 
 /*
  * A file of the store's directory beside its entries, which its user names, a text: to be freed; NULL: there is none,
- * or it is not to be trusted, or exceeds RS_STORE_FILE_MOST bytes, which is told. It appears whole, in place of one
- * that is there, and stays when the store is cleared; false: *wrong says why not, and errno, if it is not 0, tells
- * more.
+ * or *wrong says why it is not read: it is not to be trusted, or exceeds RS_STORE_FILE_MOST bytes, or errno tells more.
+ * It appears whole, in place of one that is there, and stays when the store is cleared; false: *wrong says why not, and
+ * errno, if it is not 0, tells more.
  */
 enum { RS_STORE_FILE_MOST = 16 << 20 };
-char *rs_store_read_file(rs_store *store, const char *name);
+char *rs_store_read_file(rs_store *store, const char *name, const char **wrong);
 bool rs_store_write_file(rs_store *store, const char *name, const char *text, size_t bytes, const char **wrong);
 
 /*

@@ -92,6 +92,8 @@ static int read_scan(tune_job *job, const char *given, const char *where) {
                       from);
   if (rowscan_spec_parse(&scan.spec, text) != ROWSCAN_OK)
     return say_failed("%s: %s", where, rowscan_last_error());
+  if (scan.spec.regime != ROWSCAN_REGIME_AUTO)
+    return say_failed("%s: field 'regime': a table is for scans that choose it", where);
   bool columns = scan.spec.layout == ROWSCAN_LAYOUT_COLUMNS;
   if (columns != (scan.columns > 0))
     return say_failed("%s: %s", where,
@@ -228,6 +230,8 @@ static int measure_scan(tune_job *job, rs_sized_scan *scan) {
   if (status != ROWSCAN_OK)
     return (void)say_spec(scan, status), EXIT_OK;
   tell_scan(job, scan, &fastest);
+  if (fastest.failed)
+    say_note("%d kernels could not be compiled: %s", fastest.failed, rowscan_last_error());
   if (fastest.wrong)
     say_failed("%d kernels had wrong bits, and were left out", fastest.wrong);
   return keep_scan(job, scan, &fastest);

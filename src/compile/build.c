@@ -9,6 +9,7 @@
 #include "build.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,7 @@ struct rs_builder {
   const char *forbidden_by; /* NULL: compiling is allowed */
   int tuned_for;            /* 0: for whichever it builds */
   int served;               /* for which PTX will do; 0: none */
+  atomic_bool trying;       /* what is compiled is not put into the store */
   pthread_mutex_t lock;     /* of all that follows */
   pthread_cond_t done;
   build *builds; /* newest first */
@@ -135,6 +137,10 @@ rs_builder *rs_builder_open(rs_store *store, rs_nvrtc *nvrtc, const rs_log *log)
 
 void rs_builder_forbid(rs_builder *builder, const char *by) {
   builder->forbidden_by = by;
+}
+
+void rs_builder_try(rs_builder *builder, bool trying) {
+  atomic_store(&builder->trying, trying);
 }
 
 void rs_builder_serve(rs_builder *builder, int arch) {
@@ -328,7 +334,8 @@ static void publish(rs_builder *builder, const request *asked, build *one) {
   rs_text key = {0};
   double start = rs_now_ms();
   bool named = make_key(builder, asked, &key) == ROWSCAN_OK;
-  one->kept = !named || !rs_store_put(rs_builder_store(builder), key.data, one->binary.entry.part);
+  one->kept = !named || atomic_load(&builder->trying) ||
+              !rs_store_put(rs_builder_store(builder), key.data, one->binary.entry.part);
   if (!one->kept)
     rs_store_name(key.data, one->binary.name);
   log_decision(builder, asked, start, one->kept ? "not kept on disk" : "kept on disk");

@@ -20,6 +20,9 @@ void rs_builder_close(rs_builder *builder);
 /* From now on what the store lacks is not compiled, but NOT_CACHED. `by`: whose wish that is, a constant string. */
 void rs_builder_forbid(rs_builder *builder, const char *by);
 
+/* From now on what is compiled is kept in memory alone, or on disk, too, as at first: for kernels that are tried. */
+void rs_builder_try(rs_builder *builder, bool trying);
+
 /*
  * From now on what is built for an architecture, that of the GPU at hand, need not be a CUBIN: where NVRTC does not
  * know it, and the store has nothing of another NVRTC that does, it is PTX of an older one, which the driver compiles.

@@ -140,6 +140,14 @@ rs_rows_launch rs_kernels_launch(const rs_kernels *all, rs_kernel kernel, int64_
 
 /* ---- scratch memory ---------------------------------------------------------------------------------------------- */
 
+/* That a kernel may be asked for at once. */
+static int64_t most_rows(const rs_kernels *all, rs_kernel kernel, int64_t length) {
+  const rs_shape *shape = &all->geometry.shape[kernel];
+  if (kernel != RS_KERNEL_LONG_FEW || all->geometry.forced || !all->multiprocessors)
+    return INT64_MAX;
+  return rs_larger(rs_tune_few_blocks(shape, all->multiprocessors) / tiles_of_row(shape, length), 1);
+}
+
 /* The first launch of a run is the largest. */
 static size_t most_scratch(const rs_kernels *all) {
   size_t most = 0;
@@ -149,7 +157,8 @@ static size_t most_scratch(const rs_kernels *all) {
     if (cut_over_blocks(&all->geometry.shape[kernel])) {
       const rs_shape *shape = &all->geometry.shape[kernel];
       int64_t length = shape->tiles ? rs_most(shape) : all->spec->length;
-      size_t bytes = rs_kernels_launch(all, (rs_kernel)kernel, length, INT64_MAX).workspace;
+      size_t bytes =
+          rs_kernels_launch(all, (rs_kernel)kernel, length, most_rows(all, (rs_kernel)kernel, length)).workspace;
       most = bytes > most ? bytes : most;
     }
   return most;
@@ -186,9 +195,14 @@ void rs_kernels_force(rs_kernels *all, const rs_contender *contender) {
   all->scratch = most_scratch(all);
 }
 
-bool rs_kernels_forced_serves(const rs_kernels *all, const rs_rows *rows) {
-  const rs_shape *shape = &all->geometry.shape[all->only];
+bool rs_kernels_forced_takes(const rs_kernels *all, const rs_rows *rows) {
   if (all->geometry.regime == ROWSCAN_REGIME_COLUMN)
-    return rs_columns_forced_serves(&all->geometry, rows);
-  return all->only == RS_KERNEL_ANY || all->only == RS_KERNEL_LONG_ANY || kernel_takes(shape, rows, all->spec);
+    return rs_columns_forced_takes(&all->geometry, rows);
+  return all->only == RS_KERNEL_ANY || all->only == RS_KERNEL_LONG_ANY ||
+         kernel_takes(&all->geometry.shape[all->only], rows, all->spec);
+}
+
+bool rs_kernels_forced_serves(const rs_kernels *all, const rs_rows *rows) {
+  return rs_kernels_forced_takes(all, rows) &&
+         (all->geometry.regime != ROWSCAN_REGIME_COLUMN || rs_columns_forced_serves(&all->geometry, rows));
 }

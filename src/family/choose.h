@@ -25,7 +25,9 @@ void rs_kernels_open(rs_kernels *all, const rowscan_spec *spec, int tuned, int m
 /* Lets one contender serve all runs from now on. Call it before any of them. */
 void rs_kernels_force(rs_kernels *all, const rs_contender *contender);
 
-/* Whether the kernel that is forced can serve these rows. rows->count > 0, length > 0. */
+/* Whether the kernel that is forced takes these rows; and whether it can serve them, for which columns are cut.
+ * rows->count > 0, length > 0. */
+bool rs_kernels_forced_takes(const rs_kernels *all, const rs_rows *rows);
 bool rs_kernels_forced_serves(const rs_kernels *all, const rs_rows *rows);
 
 /* The kernel that serves these rows. */

@@ -306,6 +306,10 @@ static bool choose_parts(rs_columns_parts *parts) {
   return false;
 }
 
+bool rs_columns_forced_takes(const rs_geometry *columns, const rs_rows *rows) {
+  return template_takes(columns, columns->forced, rows);
+}
+
 bool rs_columns_forced_serves(const rs_geometry *columns, const rs_rows *rows) {
   rs_columns_launch launch = {.rows = rows, .made_of = columns->forced};
   rs_columns_parts parts = {.columns = columns, .rows = rows, .made_of = columns->forced};

@@ -28,7 +28,9 @@ rs_template rs_columns_best(const rs_geometry *columns, const rs_rows *rows);
  */
 bool rs_columns_whole(rs_columns_launch *launch, const rs_geometry *columns);
 
-/* Whether the forced template takes these rows, in one launch or in several. rows->count > 0, length > 0. */
+/* Whether the forced template takes these rows; and whether it does in one launch or in several. rows->count > 0,
+ * length > 0. */
+bool rs_columns_forced_takes(const rs_geometry *columns, const rs_rows *rows);
 bool rs_columns_forced_serves(const rs_geometry *columns, const rs_rows *rows);
 
 /* Where a walk through the launches of a run is. */

@@ -188,6 +188,8 @@ static rowscan_status launch(rs_program *program, const rs_rows *rows, void *wor
   run.arguments.head.workspace = NULL;
   if (all.columns) {
     all.whole = rs_columns_recall(&kernels->cuts, &whole, &kernels->geometry, rows) ? &whole : NULL;
+    if (!all.whole && program->otherwise) /* was measured in one launch */
+      return launch(program->otherwise, rows, workspace, bytes, stream);
     all.needed = all.whole ? whole.need.workspace : kernels->scratch;
     if (program->gpu->tiers) {
       rs_template made_of = all.whole ? whole.made_of : rs_columns_chosen(&kernels->geometry, rows);
@@ -211,6 +213,14 @@ static rowscan_status launch(rs_program *program, const rs_rows *rows, void *wor
                                                   : launch_all(&run, &all, false);
 }
 
+/* One that is preferred, if its kernel is ready or need not be yet, and the caller's workspace is large enough. */
+static rs_program *serving_of(rs_program *program, const rs_rows *rows, const void *workspace, size_t bytes) {
+  rs_program *serving = rs_program_for(program, rows);
+  if (serving == program || (workspace && rs_kernels_scratch(&serving->kernels, rows) > bytes))
+    return program;
+  return program->gpu->tiers || rs_program_usable(serving) ? serving : program;
+}
+
 rowscan_status rs_launch(rs_program *program, const rs_rows *rows, void *workspace, size_t workspace_bytes,
                          CUstream stream) {
   if (!rs_rows_any(rows, rs_length(&program->spec, rows)))
@@ -219,14 +229,7 @@ rowscan_status rs_launch(rs_program *program, const rs_rows *rows, void *workspa
   rowscan_status status = rs_device_enter(&program->gpu->device, &pushed);
   if (status)
     return status;
-  rs_program *serving = rs_program_for(program, rows);
-  if (workspace && serving != program && rs_kernels_scratch(&serving->kernels, rows) > workspace_bytes)
-    serving = program; /* for which the caller's workspace was made */
-  status = launch(serving, rows, workspace, workspace_bytes, stream);
-  if (status && serving != program) {
-    rs_program_give_up(serving);
-    status = launch(program, rows, workspace, workspace_bytes, stream);
-  }
+  status = launch(serving_of(program, rows, workspace, workspace_bytes), rows, workspace, workspace_bytes, stream);
   rs_device_leave(&program->gpu->device, pushed);
   return status;
 }

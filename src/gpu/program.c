@@ -66,32 +66,40 @@ rs_program *rs_program_preferred(rs_program *program, const rs_rows *rows) {
   if (i >= 0 && !one)
     one = open_one(program, i);
   return one && !atomic_load_explicit(&one->given_up, memory_order_relaxed) &&
-                 rs_kernels_forced_serves(&one->kernels, rows)
+                 rs_kernels_forced_takes(&one->kernels, rows)
              ? one
              : program;
 }
 
-void rs_program_give_up(rs_program *preferred) {
+bool rs_program_usable(rs_program *preferred) {
+  CUfunction function;
+  if (!rs_modules_function(&preferred->modules, preferred->kernels.only, &function))
+    return true;
   if (!atomic_exchange(&preferred->given_up, true))
     rs_log_write(preferred->gpu->log, ROWSCAN_LOG_INFO,
                  "sm_%d: a kernel of the tuning table is not used, and another one serves: %s", preferred->arch,
                  rowscan_last_error());
+  return false;
 }
 
 /* ---- made ready -------------------------------------------------------------------------------------------------- */
 
-static void make_preferred(rs_program *program) {
-  for (int i = 0; program->preferred && i < program->preferred->count; i++) {
+/* What can't be made another program has: no error. */
+static rowscan_status make_preferred(rs_program *program) {
+  rowscan_status status = ROWSCAN_OK;
+  for (int i = 0; program->preferred && i < program->preferred->count && !status; i++) {
     rs_program *one = open_one(program, i);
-    if (one && rs_modules_make(&one->modules, one->kernels.only))
-      rs_program_give_up(one);
+    if (one && rs_program_usable(one) && one->kernels.scratch)
+      status = rs_workspaces_prepare_all(&one->workspaces);
   }
+  return status;
 }
 
 /* What rows of any length need is known when they come: the longest would take hundreds of megabytes. */
 static rowscan_status make_all(rs_program *program, int threads) {
   rowscan_status status = rs_modules_make_all(&program->modules, threads);
-  make_preferred(program);
+  if (!status)
+    status = make_preferred(program);
   return status || !program->kernels.scratch || program->spec.length == RS_ANY_LENGTH
              ? status
              : rs_workspaces_prepare_all(&program->workspaces);
@@ -107,11 +115,7 @@ static rowscan_status make_for(rs_program *program, const rs_rows *rows) {
   if (!rs_rows_any(rows, rs_length(&program->spec, rows)))
     return ROWSCAN_OK;
   rs_program *one = rs_program_for(program, rows);
-  rowscan_status status = make_one(one, rows);
-  if (!status || one == program)
-    return status;
-  rs_program_give_up(one);
-  return make_one(program, rows);
+  return make_one(one == program || rs_program_usable(one) ? one : program, rows);
 }
 
 rowscan_status rs_program_prepare(rs_program *program, const rs_rows *rows, int threads) {
@@ -180,6 +184,15 @@ void rs_program_close(rs_program *program) {
   if (program->runnable)
     unload_program(program);
   rs_modules_close(&program->modules);
+}
+
+size_t rs_program_bound(rs_program *program) {
+  size_t most = program->kernels.scratch;
+  for (int i = 0; program->preferred && i < program->preferred->count; i++) {
+    const rs_program *one = open_one(program, i);
+    most = one && one->kernels.scratch > most ? one->kernels.scratch : most;
+  }
+  return most;
 }
 
 static size_t scratch_of(const rs_program *program, const rs_rows *rows) {

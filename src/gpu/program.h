@@ -43,8 +43,11 @@ static inline rs_program *rs_program_for(rs_program *program, const rs_rows *row
   return program->preferred ? rs_program_preferred(program, rows) : program;
 }
 
-/* Something of a program that was preferred has failed, as the last error says: it is preferred no more. */
-void rs_program_give_up(rs_program *preferred);
+/* Makes the kernel of a program that is preferred. False: it can't be had, and is preferred no more. */
+bool rs_program_usable(rs_program *preferred);
+
+/* Bytes of scratch memory that a run of a program, or of one that is preferred to it, takes at most. */
+size_t rs_program_bound(rs_program *program);
 
 /* Lets one contender serve all runs of a program that was just opened. */
 void rs_program_force(rs_program *program, const rs_contender *contender);
@@ -75,8 +78,8 @@ rowscan_status rs_tuning_begin(const rs_gpu *gpu, rs_text *table);
 
 /*
  * Writes the file anew, one process at a time: `change` is given what it has, "" for nothing, and adds all lines to a
- * table that has its head. Adds the name of the file to *path, which may be NULL. Errors: CACHE_FAILED, and those of
- * `change`.
+ * table that has its head. Adds the name of the file to *path. Errors: CACHE_FAILED, if it can't be written or what is
+ * there can't be read; those of `change`.
  */
 typedef rowscan_status rs_tuning_change(void *user, const char *before, rs_text *table);
 rowscan_status rs_tuning_save(const rs_gpu *gpu, rs_tuning_change *change, void *user, rs_text *path);

@@ -272,10 +272,8 @@ rowscan_status rs_tiers_ready(rs_program *program, const rs_rows *rows) {
     return status;
   if (!rows || rs_rows_any(rows, rs_length(&program->spec, rows)))
     status = make_serving(serving, rows);
-  if (status && serving != program) {
-    rs_program_give_up(serving);
+  if (status && serving != program) /* which is asked again, with its first run */
     status = make_serving(program, rows);
-  }
   rs_device_leave(device, pushed);
   return status;
 }

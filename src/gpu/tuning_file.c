@@ -27,18 +27,28 @@ static rowscan_status identify(const rs_gpu *gpu, rs_text *name, rs_text *head) 
   return name->failed || head->failed ? rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for a tuning table") : ROWSCAN_OK;
 }
 
+/* Of the file; NULL: there is none, or *wrong says what is wrong with it. Of another GPU or version it is none. */
+static char *read_table(const rs_gpu *gpu, const rs_text *name, const rs_text *head, const char **wrong) {
+  rs_store *store = rs_builder_store(gpu->builder);
+  char *table = rs_store_read_file(store, name->data, wrong);
+  if (!table || rs_tuning_has_head(table, head))
+    return table;
+  rs_log_write(
+      gpu->log, ROWSCAN_LOG_INFO,
+      "%s/%s is not used: another version of rowscan made it, or for another GPU; 'rowscan tune' makes it anew",
+      rs_store_path(store), name->data);
+  free(table);
+  return NULL;
+}
+
 char *rs_tuning_load(const rs_gpu *gpu) {
   rs_text name = {0}, head = {0};
-  rs_store *store = rs_builder_store(gpu->builder);
-  char *table = identify(gpu, &name, &head) ? NULL : rs_store_read_file(store, name.data);
-  if (table && !rs_tuning_has_head(table, &head)) {
-    rs_log_write(
-        gpu->log, ROWSCAN_LOG_INFO,
-        "%s/%s is not used: another version of rowscan made it, or for another GPU; 'rowscan tune' makes it anew",
-        rs_store_path(store), name.data);
-    free(table);
-    table = NULL;
-  }
+  const char *wrong = NULL;
+  char *table = identify(gpu, &name, &head) ? NULL : read_table(gpu, &name, &head, &wrong);
+  if (wrong)
+    rs_log_write(gpu->log, ROWSCAN_LOG_WARNING, "%s/%s is not used: %s%s%s",
+                 rs_store_path(rs_builder_store(gpu->builder)), name.data, wrong, errno ? ": " : "",
+                 errno ? strerror(errno) : "");
   rs_text_free(&name);
   rs_text_free(&head);
   return table;
@@ -58,24 +68,33 @@ static rowscan_status tell_unwritten(const rs_store *store, const char *name, co
                  wrong, *more ? ": " : "", more);
 }
 
+/* table: its head. */
+static rowscan_status change_file(const rs_gpu *gpu, const rs_text *name, rs_text *table, rs_tuning_change *change,
+                                  void *user) {
+  rs_store *store = rs_builder_store(gpu->builder);
+  const char *wrong = NULL;
+  char *before = read_table(gpu, name, table, &wrong);
+  rowscan_status status = wrong ? tell_unwritten(store, name->data, wrong) : ROWSCAN_OK;
+  if (!status)
+    status = change(user, before ? before : "", table);
+  if (!status && !rs_store_write_file(store, name->data, table->data, table->length, &wrong))
+    status = tell_unwritten(store, name->data, wrong);
+  free(before);
+  return status;
+}
+
 rowscan_status rs_tuning_save(const rs_gpu *gpu, rs_tuning_change *change, void *user, rs_text *path) {
   enum { WAIT_MS = 2000 };
   rs_text name = {0}, table = {0};
   rs_store *store = rs_builder_store(gpu->builder);
-  const char *wrong = NULL;
   rowscan_status status = identify(gpu, &name, &table);
-  rs_store_lock lock = {.fd = -1};
+  if (!status) {
+    rs_store_lock lock = rs_store_acquire(store, name.data, WAIT_MS);
+    status = change_file(gpu, &name, &table, change, user);
+    rs_store_release(lock);
+  }
   if (!status)
-    lock = rs_store_acquire(store, name.data, WAIT_MS);
-  char *before = status ? NULL : rs_tuning_load(gpu);
-  if (!status)
-    status = change(user, before ? before : "", &table);
-  if (!status && !rs_store_write_file(store, name.data, table.data, table.length, &wrong))
-    status = tell_unwritten(store, name.data, wrong);
-  rs_store_release(lock);
-  if (!status && path)
     rs_text_add(path, "%s/%s", rs_store_path(store), name.data);
-  free(before);
   rs_text_free(&name);
   rs_text_free(&table);
   return status;

@@ -384,6 +384,15 @@ static void build_rival(void *what, int64_t i, void *seat) {
     all->message[i] = strdup(rowscan_last_error());
 }
 
+/* Most are tried once: the cache is for kernels that serve. */
+static bool build_rivals(rivals *all) {
+  rs_builder *builder = all->job->context->gpu.builder;
+  rs_builder_try(builder, true);
+  bool worked = rs_pool_once(rs_host_threads(all->job->context->host), all->count, build_rival, all);
+  rs_builder_try(builder, false);
+  return worked;
+}
+
 static void close_rivals(rivals *all) {
   for (int i = 0; i < all->count; i++) {
     rs_plan_destroy(all->plan[i]);
@@ -425,7 +434,7 @@ static rowscan_status measure_rivals(rivals *all, const char *choice, int repeat
                                      int *failed) {
   rowscan_status status = ROWSCAN_OK;
   for (int i = 0; i < all->count && !status; i++) {
-    rs_timing timing;
+    rs_timing timing = {0};
     char geometry[sizeof timing.geometry + 16];
     if (all->status[i]) {
       *failed += 1;
@@ -467,7 +476,7 @@ static rowscan_status open_contest(rivals **out, measuring *job, rowscan_spec *s
     all->job = job;
     status = open_rivals(all, spec);
   }
-  if (!status && !rs_pool_once(rs_host_threads(job->context->host), all->count, build_rival, all))
+  if (!status && !build_rivals(all))
     status = rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for threads that compile");
   return status;
 }
@@ -565,23 +574,60 @@ static rowscan_status open_before(measuring *job, const rowscan_spec *spec, rows
   return status;
 }
 
+/* Whether a plan would serve the rows by this kernel. */
+static bool is_choice(const measuring *job, const rowscan_plan *before, const rs_contender *one) {
+  const rs_kernels *kernels = &before->program.kernels;
+  rs_kernel kernel = rs_kernels_choose(kernels, &job->rows);
+  rs_text chosen = {0}, own = {0};
+  rs_shape_text(&kernels->geometry.shape[kernel], &chosen);
+  rs_shape_text(&one->shape, &own);
+  bool same = kernel == one->kernel && rs_kernel_regime(&kernels->geometry, kernel) == one->regime && chosen.data &&
+              own.data && !strcmp(chosen.data, own.data);
+  rs_text_free(&chosen);
+  rs_text_free(&own);
+  return same;
+}
+
+/* Errors: NOT_CACHED, for then few of the kernels were there. */
+static rowscan_status check_built(const rivals *all) {
+  for (int i = 0; i < all->count; i++)
+    if (all->status[i] == ROWSCAN_NOT_CACHED || all->status[i] == ROWSCAN_NO_COMPILER)
+      return rs_fail_lines(all->status[i], "%s", all->message[i] ? all->message[i] : "");
+  return ROWSCAN_OK;
+}
+
+/* So that the cache has it. */
+static rowscan_status keep_kernel(measuring *job, const rowscan_spec *spec, const rs_contender *kernel) {
+  rowscan_plan *plan;
+  const rs_binary *binary;
+  rowscan_status status = rs_plan_create_forced(&plan, job->context, spec, kernel);
+  if (status)
+    return status;
+  status = rs_program_binary(&plan->program, kernel->kernel, &binary);
+  rs_plan_destroy(plan);
+  return status;
+}
+
 static rowscan_status find_fastest(rivals *all, const rowscan_spec *spec, rs_fastest *fastest) {
   enum { PART = 30 };
   final last = {.told = fastest};
   rowscan_plan *before = NULL;
   int found = -1;
   all->job->alone = true;
-  rowscan_status status = measure_rivals(all, NULL, FIRST_REPEAT, note_rival, &last, &fastest->failed);
+  rowscan_status status = check_built(all);
+  if (!status)
+    status = measure_rivals(all, NULL, FIRST_REPEAT, note_rival, &last, &fastest->failed);
   if (!status)
     status = open_before(all->job, spec, &before);
   if (!status)
     status = run_final(all, &last, before, &found);
+  if (!status && found >= 0) {
+    fastest->kernel = all->kernel[found];
+    fastest->better = PART * (fastest->before_ms - fastest->ms) > fastest->before_ms &&
+                      !is_choice(all->job, before, &fastest->kernel);
+  }
   rs_plan_destroy(before);
-  if (status || found < 0)
-    return status;
-  fastest->kernel = all->kernel[found];
-  fastest->better = PART * (fastest->before_ms - fastest->ms) > fastest->before_ms;
-  return ROWSCAN_OK;
+  return !status && fastest->better ? keep_kernel(all->job, spec, &fastest->kernel) : status;
 }
 
 rowscan_status rs_measure_fastest(rowscan_context *context, const rowscan_spec *given, const rowscan_args *args,

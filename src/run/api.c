@@ -217,7 +217,8 @@ rowscan_status rowscan_plan_spec(const rowscan_plan *plan, rowscan_spec *spec) {
 rowscan_status rowscan_plan_info_get(const rowscan_plan *plan, rowscan_plan_info *info) {
   RS_UNCANCELLED;
   rowscan_plan_info found = {.modules = plan->program.arch ? rs_geometry_kernels(&plan->program.kernels.geometry) : 0,
-                             .workspace_bytes = plan->program.kernels.scratch};
+                             .workspace_bytes =
+                                 plan->program.arch ? rs_program_bound((rs_program *)&plan->program) : 0};
   return give_info(info, &found, sizeof found);
 }
 
