@@ -2,11 +2,10 @@
 """cli.py - the rowscan command from outside: files made by NumPy in, values, messages and exit statuses out
 SPDX-License-Identifier: MIT
 
-ROWSCAN names the command; RS_QUICK=1 leaves out what takes long. RS_LOT=n and RS_SEED run one in n of the cases of
-classes that take long, and with RS_QUICK of all (tests/support/lot.h). Values are compared with NumPy's own sums: to
-the bit for integers, within rounding for floats. (The order to the bit is tested elsewhere; here only what must be
-equal to itself: exclusive to inclusive, reverse to a flipped array, Fortran order to C order.) Exits with 77 where
-there is no NumPy.
+ROWSCAN names the command; RS_QUICK=1 leaves out what takes long. RS_LOT=n and RS_SEED run one in n of the tests
+(tests/support/lot.h). Values are compared with NumPy's own sums: to the bit for integers, within rounding for floats.
+(The order to the bit is tested elsewhere; here only what must be equal to itself: exclusive to inclusive, reverse to a
+flipped array, Fortran order to C order.) Exits with 77 where there is no NumPy.
 """
 import csv
 import glob
@@ -45,7 +44,7 @@ SHORT = {"f2": "f16", "f4": "f32", "f8": "f64", "b1": "bool", "i1": "i8", "u1": 
          "i4": "i32", "u4": "u32", "i8": "i64", "u8": "u64"}
 LOT, SEED = int(os.environ.get("RS_LOT") or 1), int(os.environ.get("RS_SEED") or time.time())
 if "cli" in os.environ.get("RS_TOUCHED", "").split():
-    LOT = 1
+    LOT = (LOT + 3) // 4
 
 FLAGS = [[], ["--exclusive"], ["--reverse"], ["--reverse", "--exclusive"]]
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
@@ -53,10 +52,8 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
 
 class Case(unittest.TestCase):
     """A directory of its own, and a cache in it."""
-    LONG = False
-
     def setUp(self):
-        if (QUICK or self.LONG) and (zlib.crc32(self.id().encode()) + SEED) % LOT:
+        if (zlib.crc32(self.id().encode()) + SEED) % LOT:
             self.skipTest("RS_LOT")
         self.dir = tempfile.mkdtemp(prefix="rowscan-cli-")
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
@@ -1698,8 +1695,6 @@ class Completion(Case):
 
 
 class Compile(Case):
-    LONG = True
-
     def setUp(self):
         super().setUp()
         self.needs_compiler()
@@ -1803,8 +1798,6 @@ class Compile(Case):
 
 class Warm(Case):
     """Compiles take NVRTC long: there are few."""
-    LONG = True
-
     def list(self, text):
         with open(self.path("list.txt"), "w", encoding="utf-8") as file:
             file.write(text)
@@ -2932,8 +2925,6 @@ class Ops(Case):
 
 
 class Bench(Case):
-    LONG = True
-
     def bench(self, *args, status=0):
         return self.rowscan("bench", "--engine=host", "--repeat=1", *args, status=status)
 
@@ -3270,8 +3261,6 @@ template <class T> static inline void planted_store(T *at, typename simt_same<T>
 
 class Growth(Case):
     """growth.py, on figures that are made up."""
-    LONG = True
-
     COLUMNS = ("suite", "group", "outer", "length", "inner", "regime", "geometry", "scan_ms", "copy_ms", "kernel_ms",
                "bytes")
 
