@@ -337,7 +337,8 @@ static void check_cutting(const cutting *c, rowscan_context *gpu) {
 
 static bool takes(int number) {
   static const char file[] = "group_parts";
-  return lot_takes(file, (uint64_t)number) || lot_touches(file, sizeof file - 1);
+  return lot_takes(file, (uint64_t)number) ||
+         (lot_takes_touched(file, (uint64_t)number) && lot_touches(file, sizeof file - 1));
 }
 
 void group_parts(void) {

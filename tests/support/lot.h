@@ -4,7 +4,7 @@
  *
  * n seeds that follow one another take each part once; RS_LOT=1, the default, is all of them. Without RS_SEED the time
  * draws, and the suite says what it was. RS_TOUCHED names what a change touches, with spaces between: suites, which
- * then take all of their parts, and more that a suite may know.
+ * then take four times as much, and more that a suite may know.
  */
 #ifndef LOT_H
 #define LOT_H
@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "quick.h"
 
 typedef struct lot {
   uint64_t parts, seed; /* parts is 0 until the environment was read */
@@ -41,8 +43,10 @@ static inline const lot *lot_drawn(void) {
   if (!drawn.parts) {
     drawn.seed = lot_setting("RS_SEED", (uint64_t)time(NULL));
     drawn.parts = lot_setting("RS_LOT", 1);
-    if (!drawn.parts || lot_touches(program_invocation_short_name, strlen(program_invocation_short_name)))
+    if (!drawn.parts)
       drawn.parts = 1;
+    if (lot_touches(program_invocation_short_name, strlen(program_invocation_short_name)))
+      drawn.parts = (drawn.parts + 3) / 4;
   }
   return &drawn;
 }
@@ -55,13 +59,29 @@ static inline void lot_tell(void) {
   fflush(stdout);
 }
 
-/* Whether the lot falls on this part of a list. */
-static inline bool lot_takes(const char *list, uint64_t part) {
+static inline bool lot_takes_of(uint64_t parts, const char *list, uint64_t part) {
   uint64_t sum = 0xcbf29ce484222325u;
   for (; *list; list++)
     sum = (sum ^ (unsigned char)*list) * 0x100000001b3u;
-  return ((sum >> 32) + part % lot_drawn()->parts) % lot_drawn()->parts == lot_drawn()->seed % lot_drawn()->parts;
+  return ((sum >> 32) + part % parts) % parts == lot_drawn()->seed % parts;
 }
+
+/* Whether the lot falls on this part of a list. */
+static inline bool lot_takes(const char *list, uint64_t part) {
+  return lot_takes_of(lot_drawn()->parts, list, part);
+}
+
+/* The same, of what a change touches. */
+static inline bool lot_takes_touched(const char *list, uint64_t part) {
+  return lot_takes_of((lot_drawn()->parts + 3) / 4, list, part);
+}
+
+/* A test of Check's: with RS_QUICK, by which sanitizers are known, only where the lot falls on it. */
+#define lot_add_test(cases, test)                                                                                      \
+  do {                                                                                                                 \
+    if (!is_quick() || lot_takes(#test, 0))                                                                            \
+      tcase_add_test(cases, test);                                                                                     \
+  } while (0)
 
 /* A loop of Check's, those of its turns that the lot falls on. */
 #define lot_add_loop_test(cases, test, first, end)                                                                     \

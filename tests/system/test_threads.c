@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../support/lot.h"
 #include "../support/quick.h"
 #include "../support/run_tests.h"
 #include "base/processors.h"
@@ -415,29 +416,30 @@ START_TEST(the_last_cache_is_the_largest) {
 END_TEST
 
 int main(void) {
+  lot_tell();
   for (int i = 0; i < N; i++)
     in[i] = (float)(i % 1000) / 7;
   Suite *suite = suite_create("threads");
   TCase *cases = tcase_create("threads");
 #ifdef STACKS_AND_THREADS
-  tcase_add_test(cases, the_smallest_stack_does);
-  tcase_add_test(cases, helpers_start_when_there_is_work);
+  lot_add_test(cases, the_smallest_stack_does);
+  lot_add_test(cases, helpers_start_when_there_is_work);
 #endif
-  tcase_add_test(cases, each_thread_has_its_story);
-  tcase_add_test(cases, a_cancelled_thread_leaves_nothing_held);
-  tcase_add_test(cases, callers_do_not_wait_for_one_another);
-  tcase_add_test(cases, a_run_takes_no_more_helpers_than_it_may);
+  lot_add_test(cases, each_thread_has_its_story);
+  lot_add_test(cases, a_cancelled_thread_leaves_nothing_held);
+  lot_add_test(cases, callers_do_not_wait_for_one_another);
+  lot_add_test(cases, a_run_takes_no_more_helpers_than_it_may);
   tcase_add_loop_test(cases, many_callers_of_one_context, 1, 4);
   suite_add_tcase(suite, cases);
   TCase *machine = tcase_create("machine");
   tcase_set_tags(machine, "alone");
   tcase_add_checked_fixture(machine, make_root, remove_root);
-  tcase_add_test(machine, without_control_groups_there_is_no_quota);
-  tcase_add_test(machine, the_least_quota_counts);
-  tcase_add_test(machine, a_group_that_can_not_be_seen);
-  tcase_add_test(machine, version_1);
-  tcase_add_test(machine, nonsense_is_no_quota);
-  tcase_add_test(machine, the_last_cache_is_the_largest);
+  lot_add_test(machine, without_control_groups_there_is_no_quota);
+  lot_add_test(machine, the_least_quota_counts);
+  lot_add_test(machine, a_group_that_can_not_be_seen);
+  lot_add_test(machine, version_1);
+  lot_add_test(machine, nonsense_is_no_quota);
+  lot_add_test(machine, the_last_cache_is_the_largest);
   suite_add_tcase(suite, machine);
   return run_tests(suite);
 }

@@ -10,6 +10,7 @@
 #include "../support/cache_help.h"
 
 #include "../support/fake_nvrtc.h"
+#include "../support/lot.h"
 #include "base/status.h"
 #include "family/tune.h"
 #include "run/context.h"
@@ -1345,61 +1346,62 @@ START_TEST(a_child_leaves_alone_what_its_parent_opened) {
 END_TEST
 
 int main(void) {
+  lot_tell();
   Suite *suite = suite_create("warm");
   TCase *cases = add_case(suite, "never compiling");
   tcase_add_loop_test(cases, whoever_filled_it, 0, sizeof fillings / sizeof *fillings);
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
   tcase_add_loop_test(cases, what_is_missing_is_told, 0, 2);
-  tcase_add_test(cases, what_spilled_is_found_with_its_blocks);
-  tcase_add_test(cases, the_host_compiles_nothing);
+  lot_add_test(cases, what_spilled_is_found_with_its_blocks);
+  lot_add_test(cases, the_host_compiles_nothing);
   cases = add_case(suite, "filling the cache");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
-  tcase_add_test(cases, all_pairs_are_made_once);
-  tcase_add_test(cases, no_list_of_archs_is_all_there_are);
-  tcase_add_test(cases, a_list_too_long_for_the_limit_is_told);
+  lot_add_test(cases, all_pairs_are_made_once);
+  lot_add_test(cases, no_list_of_archs_is_all_there_are);
+  lot_add_test(cases, a_list_too_long_for_the_limit_is_told);
   tcase_add_loop_test(cases, many_compile_at_a_time, 0, 4);
-  tcase_add_test(cases, a_short_list_uses_all_threads);
+  lot_add_test(cases, a_short_list_uses_all_threads);
   tcase_add_loop_test(cases, a_plan_is_built_on_all_threads, 1, 5);
-  tcase_add_test(cases, a_visit_may_end_it);
-  tcase_add_test(cases, one_failure_is_not_all);
-  tcase_add_test(cases, what_is_missing_is_told_of_all);
-  tcase_add_test(cases, what_is_not_kept_is_told);
-  tcase_add_test(cases, bad_lists_are_refused);
-  tcase_add_test(cases, older_specs_are_read);
+  lot_add_test(cases, a_visit_may_end_it);
+  lot_add_test(cases, one_failure_is_not_all);
+  lot_add_test(cases, what_is_missing_is_told_of_all);
+  lot_add_test(cases, what_is_not_kept_is_told);
+  lot_add_test(cases, bad_lists_are_refused);
+  lot_add_test(cases, older_specs_are_read);
   cases = add_case(suite, "why");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
-  tcase_add_test(cases, misses_are_explained);
-  tcase_add_test(cases, damage_is_told_and_the_last_used_is_nearest);
-  tcase_add_test(cases, what_can_not_be_explained_is_told);
+  lot_add_test(cases, misses_are_explained);
+  lot_add_test(cases, damage_is_told_and_the_last_used_is_nearest);
+  lot_add_test(cases, what_can_not_be_explained_is_told);
   tcase_add_loop_test(cases, another_compiler_is_a_field_like_others, 0, 3);
   cases = add_case(suite, "packs");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
-  tcase_add_test(cases, a_pack_makes_another_cache_complete);
-  tcase_add_test(cases, a_pack_too_large_for_the_limit_is_told);
-  tcase_add_test(cases, filters_choose_by_arch_and_field);
-  tcase_add_test(cases, filters_know_each_field_of_a_key);
-  tcase_add_test(cases, what_is_not_exported_is_told);
-  tcase_add_test(cases, what_was_warmed_is_exported);
-  tcase_add_test(cases, kernels_for_any_length_are_exported_for_a_generation);
+  lot_add_test(cases, a_pack_makes_another_cache_complete);
+  lot_add_test(cases, a_pack_too_large_for_the_limit_is_told);
+  lot_add_test(cases, filters_choose_by_arch_and_field);
+  lot_add_test(cases, filters_know_each_field_of_a_key);
+  lot_add_test(cases, what_is_not_exported_is_told);
+  lot_add_test(cases, what_was_warmed_is_exported);
+  lot_add_test(cases, kernels_for_any_length_are_exported_for_a_generation);
   tcase_add_loop_test(cases, packs_serve_alone, 0, sizeof lone / sizeof *lone);
   tcase_add_loop_test(cases, entries_serve_without_the_compiler_that_made_them, 0, 6);
-  tcase_add_test(cases, what_a_pack_has_is_not_compiled);
-  tcase_add_test(cases, the_nearest_may_be_in_a_pack);
+  lot_add_test(cases, what_a_pack_has_is_not_compiled);
+  lot_add_test(cases, the_nearest_may_be_in_a_pack);
   tcase_add_loop_test(cases, damage_in_a_pack_is_told, 0, 3);
-  tcase_add_test(cases, damage_in_the_directory_is_told_first);
-  tcase_add_test(cases, entries_of_packs_are_visited);
-  tcase_add_test(cases, what_makes_no_pack_is_told);
+  lot_add_test(cases, damage_in_the_directory_is_told_first);
+  lot_add_test(cases, entries_of_packs_are_visited);
+  lot_add_test(cases, what_makes_no_pack_is_told);
   cases = add_case(suite, "the log");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
-  tcase_add_test(cases, the_environment_asks_for_a_log);
-  tcase_add_test(cases, unknown_words_are_told);
-  tcase_add_test(cases, words_have_any_case);
+  lot_add_test(cases, the_environment_asks_for_a_log);
+  lot_add_test(cases, unknown_words_are_told);
+  lot_add_test(cases, words_have_any_case);
 
   cases = add_case(suite, "the host");
-  tcase_add_test(cases, a_scan_on_the_host_makes_no_directory);
+  lot_add_test(cases, a_scan_on_the_host_makes_no_directory);
 
   cases = add_case(suite, "a child");
   tcase_add_checked_fixture(cases, fresh_tally, NULL);
-  tcase_add_test(cases, a_child_leaves_alone_what_its_parent_opened);
+  lot_add_test(cases, a_child_leaves_alone_what_its_parent_opened);
   return run_suite(suite);
 }

@@ -287,9 +287,9 @@ int main(void) {
   TCase *cases = tcase_create("all");
   tcase_add_loop_test(cases, choices, 0, sizeof all / sizeof *all);
   tcase_add_loop_test(cases, other_choices, 0, sizeof others / sizeof *others);
-  tcase_add_test(cases, choices_beside_tiles);
+  lot_add_test(cases, choices_beside_tiles);
   lot_add_loop_test(cases, no_kernel_is_missing_or_idle, 0, 1);
-  tcase_add_test(cases, a_run_needs_what_its_rows_do);
+  lot_add_test(cases, a_run_needs_what_its_rows_do);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
 }

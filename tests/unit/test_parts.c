@@ -728,18 +728,19 @@ START_TEST(damaged_records_do_no_harm) {
 END_TEST
 
 int main(void) {
+  lot_tell();
   Suite *suite = suite_create("parts");
   TCase *cases = tcase_create("parts");
   tcase_add_checked_fixture(cases, open_context, close_context);
   tcase_set_timeout(cases, 600);
-  tcase_add_loop_test(cases, cut_rows_have_the_bits_of_one_scan, 0, is_quick() ? 10 : 40);
-  tcase_add_loop_test(cases, long_rows_too, 0, is_quick() ? 5 : 20);
-  tcase_add_test(cases, what_is_no_part_is_refused);
-  tcase_add_test(cases, one_rank_that_fails_fails_all);
-  tcase_add_test(cases, indices_that_no_output_holds_are_refused);
-  tcase_add_test(cases, records_say_what_was_scanned);
-  tcase_add_test(cases, what_is_no_communicator_is_refused);
-  tcase_add_test(cases, damaged_records_do_no_harm);
+  lot_add_loop_test(cases, cut_rows_have_the_bits_of_one_scan, 0, is_quick() ? 12 : 48);
+  lot_add_loop_test(cases, long_rows_too, 0, is_quick() ? 12 : 24);
+  lot_add_test(cases, what_is_no_part_is_refused);
+  lot_add_test(cases, one_rank_that_fails_fails_all);
+  lot_add_test(cases, indices_that_no_output_holds_are_refused);
+  lot_add_test(cases, records_say_what_was_scanned);
+  lot_add_test(cases, what_is_no_communicator_is_refused);
+  lot_add_test(cases, damaged_records_do_no_harm);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
 }

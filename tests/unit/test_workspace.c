@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../support/lot.h"
 #include "../support/run_tests.h"
 #include "gpu/workspace.h"
 
@@ -988,44 +989,45 @@ START_TEST(threads_never_overlap) {
 END_TEST
 
 int main(void) {
+  lot_tell();
   Suite *suite = suite_create("workspace");
   TCase *cases = tcase_create("all");
-  tcase_add_test(cases, a_stream_keeps_its_own);
-  tcase_add_test(cases, one_stream_has_one);
-  tcase_add_test(cases, one_that_is_prepared_has_it_already);
-  tcase_add_test(cases, what_was_prepared_is_taken_first);
-  tcase_add_test(cases, none_is_allocated_after_all_are_prepared);
-  tcase_add_test(cases, one_stream_more_waits_for_the_oldest);
-  tcase_add_test(cases, a_stream_that_stays_needs_no_event);
-  tcase_add_test(cases, what_a_settled_stream_shared_is_its_own);
-  tcase_add_test(cases, as_many_settle_as_there_are_homes);
-  tcase_add_test(cases, streams_that_take_turns_do_not_settle);
+  lot_add_test(cases, a_stream_keeps_its_own);
+  lot_add_test(cases, one_stream_has_one);
+  lot_add_test(cases, one_that_is_prepared_has_it_already);
+  lot_add_test(cases, what_was_prepared_is_taken_first);
+  lot_add_test(cases, none_is_allocated_after_all_are_prepared);
+  lot_add_test(cases, one_stream_more_waits_for_the_oldest);
+  lot_add_test(cases, a_stream_that_stays_needs_no_event);
+  lot_add_test(cases, what_a_settled_stream_shared_is_its_own);
+  lot_add_test(cases, as_many_settle_as_there_are_homes);
+  lot_add_test(cases, streams_that_take_turns_do_not_settle);
   tcase_add_loop_test(cases, a_graph_keeps_its_own_for_good, TELLS, FAILS + 1);
-  tcase_add_test(cases, graphs_have_what_they_need);
-  tcase_add_test(cases, as_many_graphs_as_are_counted);
-  tcase_add_test(cases, a_graph_that_is_gone_leaves_what_it_had);
-  tcase_add_test(cases, an_older_driver_leaves_nothing);
-  tcase_add_test(cases, what_a_graph_has_is_nobody_elses);
-  tcase_add_test(cases, what_is_left_makes_room);
-  tcase_add_test(cases, a_graph_that_is_gone_is_waited_for);
-  tcase_add_test(cases, a_graph_may_outlive_the_plan);
-  tcase_add_test(cases, a_failed_tie_changes_nothing);
-  tcase_add_test(cases, graphs_go_in_a_thread_of_the_drivers);
-  tcase_add_test(cases, a_captured_stream_that_needs_more_gets_more);
-  tcase_add_test(cases, a_settled_stream_is_captured_like_others);
-  tcase_add_test(cases, the_default_stream_is_one_by_both_names);
+  lot_add_test(cases, graphs_have_what_they_need);
+  lot_add_test(cases, as_many_graphs_as_are_counted);
+  lot_add_test(cases, a_graph_that_is_gone_leaves_what_it_had);
+  lot_add_test(cases, an_older_driver_leaves_nothing);
+  lot_add_test(cases, what_a_graph_has_is_nobody_elses);
+  lot_add_test(cases, what_is_left_makes_room);
+  lot_add_test(cases, a_graph_that_is_gone_is_waited_for);
+  lot_add_test(cases, a_graph_may_outlive_the_plan);
+  lot_add_test(cases, a_failed_tie_changes_nothing);
+  lot_add_test(cases, graphs_go_in_a_thread_of_the_drivers);
+  lot_add_test(cases, a_captured_stream_that_needs_more_gets_more);
+  lot_add_test(cases, a_settled_stream_is_captured_like_others);
+  lot_add_test(cases, the_default_stream_is_one_by_both_names);
   tcase_add_loop_test(cases, the_stream_of_each_thread_is_another, 0, TELLERS);
   tcase_add_loop_test(cases, the_stream_of_each_thread_is_captured_as_another, 0, TELLERS);
   tcase_add_loop_test(cases, a_new_stream_is_not_the_one_that_had_its_handle, TELLS, FAILS + 1);
-  tcase_add_test(cases, a_home_is_left_to_nobody);
+  lot_add_test(cases, a_home_is_left_to_nobody);
   tcase_add_loop_test(cases, who_is_only_guessed_waits_and_never_settles, LACKS, FAILS + 1);
   tcase_add_loop_test(cases, streams_come_and_go, 0, TELLERS);
-  tcase_add_test(cases, a_stream_has_what_its_runs_need);
-  tcase_add_test(cases, a_settled_stream_that_needs_more_gets_more);
-  tcase_add_test(cases, what_settles_takes_all_pieces_along);
-  tcase_add_test(cases, what_is_prepared_is_as_much_as_is_needed);
-  tcase_add_test(cases, a_failed_wait_changes_nothing);
-  tcase_add_test(cases, failed_memory_changes_nothing);
+  lot_add_test(cases, a_stream_has_what_its_runs_need);
+  lot_add_test(cases, a_settled_stream_that_needs_more_gets_more);
+  lot_add_test(cases, what_settles_takes_all_pieces_along);
+  lot_add_test(cases, what_is_prepared_is_as_much_as_is_needed);
+  lot_add_test(cases, a_failed_wait_changes_nothing);
+  lot_add_test(cases, failed_memory_changes_nothing);
   tcase_add_loop_test(cases, threads_never_overlap, 0, TELLERS);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
