@@ -1,13 +1,16 @@
 """conftest.py - what the tests of all libraries share
 
-RS_LOT=n asks for one in n of the cases of each parametrized test, those that RS_SEED draws, and for all cases of files
-that RS_TOUCHED names, as tests/support/lot.h does.
+RS_LOT=n asks for one in n of the tests and of the cases of parametrized ones, those that RS_SEED draws, and for four
+times as many of the file that RS_TOUCHED names, as tests/support/lot.h does; if it names several, they share that. -k
+torch, -k jax: the tests that have it as a fixture, in their source or in their module.
 SPDX-License-Identifier: MIT
 """
 import collections
+import inspect
 import os
 import time
 import zlib
+from pathlib import Path
 
 import pytest
 
@@ -25,7 +28,15 @@ else:
 
 
 LOT, SEED = int(os.environ.get("RS_LOT") or 1), int(os.environ.get("RS_SEED") or time.time())
-TOUCHED = os.environ.get("RS_TOUCHED", "").split()
+TOUCHED = [name for name in os.environ.get("RS_TOUCHED", "").split() if Path(__file__).with_name(f"{name}.py").exists()]
+TOUCHED_LOT = min(LOT, (LOT + 3) // 4 * len(TOUCHED))
+
+
+def pytest_itemcollected(item):
+    item.extra_keyword_matches.update(item.fixturenames)
+    source = inspect.getsource(item.function)
+    item.extra_keyword_matches.update(library for library in ("torch", "jax")
+                                      if library in source or hasattr(item.module, library))
 
 
 def pytest_collection_modifyitems(config, items):
@@ -35,8 +46,8 @@ def pytest_collection_modifyitems(config, items):
         test = item.nodeid.split("[")[0]
         turn = zlib.crc32(test.encode()) + turns[test]
         turns[test] += 1
-        whole = not hasattr(item, "callspec") or item.path.stem in TOUCHED
-        (taken if whole or turn % LOT == SEED % LOT else left).append(item)
+        lot = TOUCHED_LOT if item.path.stem in TOUCHED else LOT
+        (taken if turn % lot == SEED % lot else left).append(item)
     items[:] = taken
     config.hook.pytest_deselected(items=left)
 

@@ -17,9 +17,9 @@
 # Pip fetches what they need, and they are kept for the next run, which makes those alone whose description has changed;
 # the wheel is installed anew each time. torch's builds for CUDA get stand-ins for CUDA's libraries (stand_ins.py).
 # NAME:LOTS:SEED sets RS_LOT and RS_SEED for one.
-# Environment: PYTHONS: the Pythons at hand (default: PYTHON and all python3.x in PATH). JOBS: how many environments at
-# a time (default 2). LIMIT: the most seconds that the tests of one may take (default 900). PYTEST_ADDOPTS is pytest's,
-# RS_LOT, RS_SEED and RS_TOUCHED are conftest.py's.
+# Environment: PYTHONS: the Pythons at hand (default: PYTHON and all python3.x in PATH). OWN: pytest's -k for own. JOBS:
+# how many environments at a time (default 2). LIMIT: the most seconds that the tests of one may take (default 900).
+# PYTEST_ADDOPTS is pytest's, RS_LOT, RS_SEED and RS_TOUCHED are conftest.py's.
 set -eu
 tests=$(cd "$(dirname "$0")" && pwd)
 [ $# -ge 1 ] || {
@@ -64,13 +64,13 @@ python_of() {
 }
 
 # describe NAME: sets base (the Python), plain (what is installed with all that it asks for), alone (what without), and
-# ignored (the tests that have nothing to do with what is special here, and run in numpy2).
+# chosen (pytest's -k: the tests that have to do with what is special here; others run in numpy2).
 describe() {
-  plain=$pytest alone='' ignored=''
+  plain=$pytest alone='' chosen=''
   case $1 in
-  own) base=$python plain='' ;;
+  own) base=$python plain='' chosen=${OWN:-} ;;
   bare) base=$(python_of newest) ;;
-  numpy1) base=$(python_of oldest 12) plain="$pytest $numpy1" ignored=command ;;
+  numpy1) base=$(python_of oldest 12) plain="$pytest $numpy1" chosen='not test_command' ;;
   numpy2) base=$(python_of newest) plain="$pytest $numpy2 $checkers $libraries" ;;
   torch_oldest) base=$(python_of oldest 12) plain="$pytest $numpy1 $torch_imports" alone=$torch_oldest ;;
   torch_newest) base=$(python_of newest) plain="$pytest $numpy2 $checkers $torch_imports" alone=$torch_newest ;;
@@ -80,7 +80,7 @@ describe() {
     exit 2
     ;;
   esac
-  case $1 in torch* | jax) ignored='command errors library numpy simulated' ;; esac
+  case $1 in torch* | jax) chosen="${1%_*} or test_docs or test_recipes or test_tour or test_types" ;; esac
 }
 
 # Installs into the environment here, with the pip of any Python.
@@ -140,12 +140,8 @@ run_tests() {
     LD_LIBRARY_PATH=$here/stand_ins${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     export LD_LIBRARY_PATH
   fi
-  set --
-  for test in $ignored; do
-    set -- "$@" "--ignore=$tests/test_$test.py"
-  done
   timeout -k 10 "$limit" venv/bin/python -m pytest -q -rfE -p no:cacheprovider --tb=short \
-    --junitxml="$here/results.xml" "$@" "$tests"
+    --junitxml="$here/results.xml" -k "$chosen" "$tests"
 }
 
 # name_of NAME[:LOTS:SEED]
