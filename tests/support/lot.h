@@ -76,7 +76,7 @@ static inline bool lot_takes_touched(const char *list, uint64_t part) {
   return lot_takes_of((lot_drawn()->parts + 3) / 4, list, part);
 }
 
-/* A test of Check's: with RS_QUICK, by which sanitizers are known, only where the lot falls on it. */
+/* A test of Check's: with RS_QUICK, as under sanitizers and on the simulated GPU, only where the lot falls on it. */
 #define lot_add_test(cases, test)                                                                                      \
   do {                                                                                                                 \
     if (!is_quick() || lot_takes(#test, 0))                                                                            \

@@ -890,18 +890,18 @@ int main(void) {
   TCase *cases = tcase_create("one call");
   tcase_set_timeout(cases, 1200);
   lot_add_loop_test(cases, initial_included, 0, KINDS);
-  tcase_add_test(cases, initial_of_nothing);
-  tcase_add_test(cases, further_arrays);
+  lot_add_test(cases, initial_of_nothing);
+  lot_add_test(cases, further_arrays);
   lot_add_loop_test(cases, initial_of_any_operator, 0, 4);
   lot_add_loop_test(cases, initial_values_and_totals_have_strides, 0, KINDS);
-  tcase_add_test(cases, totals_of_nothing_have_strides);
-  tcase_add_test(cases, fixed_point_is_rounded_once);
-  tcase_add_test(cases, fixed_point_of_anything);
-  tcase_add_test(cases, prepared);
+  lot_add_test(cases, totals_of_nothing_have_strides);
+  lot_add_test(cases, fixed_point_is_rounded_once);
+  lot_add_test(cases, fixed_point_of_anything);
+  lot_add_test(cases, prepared);
   lot_add_loop_test(cases, chunks_are_one_scan, 0, KINDS);
-  tcase_add_test(cases, chunks_with_the_prefix_before);
-  tcase_add_test(cases, chunks_of_another_form);
-  tcase_add_test(cases, an_empty_chunk_of_more_rows_than_memory);
+  lot_add_test(cases, chunks_with_the_prefix_before);
+  lot_add_test(cases, chunks_of_another_form);
+  lot_add_test(cases, an_empty_chunk_of_more_rows_than_memory);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
 }
