@@ -248,6 +248,7 @@ for one; do
   name=$(name_of "$one")
   printf '== %s\n' "$name"
   cat "$work/$name.log"
+  echo # a log that was cut off ends within a line
   cat "$work/$name.counts" 2>/dev/null || echo 0 0 0 1
 done | awk '
   /^[0-9]+ [0-9]+ [0-9]+ [0-9]+$/ { pass += $1; fail += $2; skip += $3; error += $4; next }
