@@ -1111,8 +1111,8 @@ ROWSCAN_API void rowscan_carry_destroy(rowscan_carry *carry);
  *
  * All operators, masks, segments, further arrays, flags and types are supported on the host engine. On a GPU operators
  * of the caller's are UNSUPPORTED so far, and so are further arrays but those of WEIGHTED_RECURRENCE (without a mask,
- * segments and INCLUDE_INITIAL), and a stream that is being captured: calls wait for the work on theirs. Records have the same bytes on both engines, and are little-endian; src/run/fold.h documents
- * their format.
+ * segments and INCLUDE_INITIAL), and a stream that is being captured: calls wait for the work on theirs. Records have
+ * the same bytes on both engines, and are little-endian; src/run/fold.h documents their format.
  *
  * Many threads may call with one context. Errors: those of rowscan_scan; BAD_ARGUMENT (the bytes are no record, or are
  * damaged, or the record is of another scan or of other elements).
