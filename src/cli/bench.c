@@ -12,12 +12,12 @@
 #include "op_file.h"
 #include "options.h"
 #include "output.h"
-#include "random_cells.h"
 #include "say.h"
 #include "session.h"
 #include "spec/spec.h"
+#include "suite.h"
 
-enum { HOST_ELEMENTS = 1 << 24, GIVEN_MOST = 64, RANDOM_MOST = 100000, BENCH_CSV_MAX = 1024, WORST = 10 };
+enum { HOST_ELEMENTS = 1 << 24, GIVEN_MOST = 64, BENCH_CSV_MAX = 1024, WORST = 10 };
 
 typedef struct bench_line {
   bench_cell cell;
@@ -35,14 +35,9 @@ typedef struct bench_line {
 } bench_line;
 
 typedef struct bench_job {
-  const char *suite, *shapes, *filter, *csv_name;
+  const char *shapes, *filter, *csv_name;
   bench_cell given[GIVEN_MOST]; /* of the shapes */
-  const char *size;             /* these of the suite random; NULL, -1, 0: not given */
-  int64_t seed;
-  int random;
-  bench_cell *drawn; /* NULL: it is not that suite */
-  const bench_cell *cells;
-  int count;
+  cli_suite suite;
   rowscan_op op;
   rowscan_type acc;
   const char *op_file;
@@ -67,17 +62,18 @@ typedef struct bench_job {
 } bench_job;
 
 static int read_shapes(bench_job *job) {
-  if (job->suite)
-    return say_usage("--shapes: '%s', but --suite is given too, '%s'; choose one of the two", job->shapes, job->suite);
-  job->suite = "shapes";
-  job->cells = job->given;
+  cli_suite *suite = &job->suite;
+  if (suite->name)
+    return say_usage("--shapes: '%s', but --suite is given too, '%s'; choose one of the two", job->shapes, suite->name);
+  suite->name = "shapes";
+  suite->cells = job->given;
   for (const char *text = job->shapes; *text; text += *text == '|') {
     char shape[CELL_TEXT_MAX];
     int length = (int)strcspn(text, "|");
     snprintf(shape, sizeof shape, "%.*s", length, text);
-    if (job->count == GIVEN_MOST)
+    if (suite->count == GIVEN_MOST)
       return say_usage("--shapes: more than %d shapes", GIVEN_MOST);
-    bench_cell *cell = &job->given[job->count++];
+    bench_cell *cell = &job->given[suite->count++];
     if (length >= (int)sizeof shape || !given_cell(shape, cell))
       return say_usage("--shapes: '%.*s' is not a shape such as '65536 x 512' or '64 x 4096 x 1024 dim 1 bf16'", length,
                        text);
@@ -86,36 +82,7 @@ static int read_shapes(bench_job *job) {
       return say_usage("--shapes: '%s': %s", shape, rowscan_last_error());
     text += length;
   }
-  return job->count ? OPTIONS_READ : say_usage("--shapes: '%s' has no shape", job->shapes);
-}
-
-static int read_random(bench_job *job) {
-  random_suite drawn = {
-      .seed = job->seed < 0 ? 1 : (uint64_t)job->seed, .cells = job->random ? job->random : 64, .small = false};
-  drawn.small = job->size && !strcmp(job->size, "small");
-  if (job->size && !drawn.small && strcmp(job->size, "large") != 0)
-    return say_usage("--size: '%s' is not one of large, small", job->size);
-  if (drawn.cells > RANDOM_MOST)
-    return say_usage("--cells: %d exceeds %d", drawn.cells, RANDOM_MOST);
-  job->cells = job->drawn = random_cells(&drawn);
-  job->count = drawn.cells;
-  return job->drawn ? OPTIONS_READ : say_failed("out of memory for %d cells", drawn.cells);
-}
-
-static int read_suite(bench_job *job) {
-  if (!job->suite)
-    job->suite = "quick";
-  if (!strcmp(job->suite, "random"))
-    return read_random(job);
-  job->cells = cells_of(job->suite, &job->count);
-  return job->cells ? OPTIONS_READ : say_usage("--suite: '%s' is not one of quick, full, growth, random", job->suite);
-}
-
-/* OPTIONS_READ: none was given that another suite, or none, has. */
-static int refuse_random(const bench_job *job) {
-  const char *given = job->seed >= 0 ? "--seed" : job->random ? "--cells" : job->size ? "--size" : NULL;
-  return !given || (job->suite && !strcmp(job->suite, "random")) ? OPTIONS_READ
-                                                                 : say_usage("%s: requires --suite random", given);
+  return suite->count ? OPTIONS_READ : say_usage("--shapes: '%s' has no shape", job->shapes);
 }
 
 /* OPTIONS_READ: what was asked for beside an operator goes with it. */
@@ -136,10 +103,10 @@ static int read_bench_options(bench_job *job, int argc, char **argv) {
   suite.value = "quick|full|growth|random";
   size.value = "large|small";
   const cli_option options[] = {
-      {"suite", 0, &suite, &job->suite, "which cells to time (quick)"},
-      {"seed", 0, &kind_count, &job->seed, "suite random: the same number draws the same cells (1)"},
-      {"cells", 0, &kind_natural, &job->random, "suite random: number of cells (64)"},
-      {"size", 0, &size, &job->size, "suite random: cells of 0.5 GB each, or of 10 KB to 20 MB (large)"},
+      {"suite", 0, &suite, &job->suite.name, "which cells to time (quick)"},
+      {"seed", 0, &kind_count, &job->suite.seed, "suite random: the same number draws the same cells (1)"},
+      {"cells", 0, &kind_natural, &job->suite.random, "suite random: number of cells (64)"},
+      {"size", 0, &size, &job->suite.size, "suite random: cells of 0.5 GB each, or of 10 KB to 20 MB (large)"},
       {"shapes", 0, &kind_text, &job->shapes,
        "time these cells instead of a suite: \"N x M x K dim 1 f32\"; several: A|B|C"},
       {"filter", 0, &kind_text, &job->filter,
@@ -177,10 +144,14 @@ static int read_bench_options(bench_job *job, int argc, char **argv) {
   if (status == OPTIONS_READ)
     status = check_combinations(job);
   if (status == OPTIONS_READ)
-    status = refuse_random(job);
+    status = suite_check(&job->suite);
   if (status != OPTIONS_READ)
     return status;
-  return job->shapes ? read_shapes(job) : read_suite(job);
+  if (job->shapes)
+    return read_shapes(job);
+  if (!job->suite.name)
+    job->suite.name = "quick";
+  return suite_read(&job->suite);
 }
 
 /* ---- the figures of a cell --------------------------------------------------------------------------------------- */
@@ -310,7 +281,7 @@ static size_t csv_line(char text[BENCH_CSV_MAX], const char *suite, const bench_
 
 static int write_csv(bench_job *job, const bench_line *line) {
   char text[BENCH_CSV_MAX];
-  return job->csv_name ? output_write(&job->csv, text, csv_line(text, job->suite, line)) : EXIT_OK;
+  return job->csv_name ? output_write(&job->csv, text, csv_line(text, job->suite.name, line)) : EXIT_OK;
 }
 
 /* Does the label have the text, or one of several between bars? */
@@ -526,29 +497,29 @@ static void print_bench_summary(const bench_job *job) {
     print_choices(job);
   if (job->targets)
     printf("targets reached: %d of %d\n", job->reached, job->targets);
-  if (job->drawn || job->contenders)
+  if (job->suite.drawn || job->contenders)
     print_quantiles(job);
-  for (int i = 0; i < (job->drawn ? WORST : 1) && i < job->measured; i++)
+  for (int i = 0; i < (job->suite.drawn ? WORST : 1) && i < job->measured; i++)
     print_worst(&job->worst[i]);
 }
 
 /* Of no cell that was wanted and served. */
 static int say_none(const bench_job *job) {
   if (job->filter && *job->filter)
-    return say_failed("--filter: '%s' is in no cell of suite %s", job->filter, job->suite);
-  return say_failed("no cell of suite %s is supported: %s", job->suite, rowscan_last_error());
+    return say_failed("--filter: '%s' is in no cell of suite %s", job->filter, job->suite.name);
+  return say_failed("no cell of suite %s is supported: %s", job->suite.name, rowscan_last_error());
 }
 
 static int run_suite(bench_job *job) {
   int result = EXIT_OK;
-  job->scores = calloc((size_t)job->count * CELL_VARIANTS, sizeof *job->scores);
+  job->scores = calloc((size_t)job->suite.count * CELL_VARIANTS, sizeof *job->scores);
   if (!job->scores)
-    return say_failed("out of memory for the figures of %d cells", job->count);
+    return say_failed("out of memory for the figures of %d cells", job->suite.count);
   if (!job->list)
     print_bench_head();
-  for (int i = 0; i < job->count; i++)
+  for (int i = 0; i < job->suite.count; i++)
     for (int v = 0; v < CELL_VARIANTS; v++)
-      if (run_variant(job, &job->cells[i], 1u << v) != EXIT_OK)
+      if (run_variant(job, &job->suite.cells[i], 1u << v) != EXIT_OK)
         result = EXIT_FAILED;
   if (job->measured)
     print_bench_summary(job);
@@ -600,11 +571,11 @@ int command_bench(int argc, char **argv) {
   bench_job job = {.session = {.device = -1, .compile = ROWSCAN_COMPILE_NOW},
                    .csv = OUTPUT_NONE,
                    .device = ROWSCAN_INFO(rowscan_device_info),
-                   .seed = -1};
+                   .suite.seed = -1};
   int status = read_bench_options(&job, argc, argv);
   if (status == OPTIONS_READ)
     status = job.list ? run_suite(&job) : run_in_session(&job);
-  free(job.drawn);
+  free(job.suite.drawn);
   free(job.scores);
   return status;
 }

@@ -14,19 +14,19 @@
 #include "op_file.h"
 #include "options.h"
 #include "output.h"
-#include "random_cells.h"
 #include "say.h"
 #include "session.h"
 #include "spec/spec.h"
+#include "suite.h"
 
 enum { OPERANDS_MOST = 256, FILL_BYTES = 256 << 20 };
 
 typedef struct tune_job {
   const char *operands[OPERANDS_MOST + 1];
-  const char *list, *suite, *size, *export_name, *op_file, *source; /* source: of a scan, as messages have it */
+  const char *list, *export_name, *op_file;
+  cli_suite suite;
   bool cache;
-  int64_t rows, seed;
-  int cells;
+  int64_t rows;
   cli_session session;
   rowscan_context *context;
   rs_sized_scan *scans;
@@ -151,23 +151,9 @@ static int add_cell(tune_job *job, const bench_cell *cell) {
 }
 
 static int read_cells(tune_job *job) {
-  int count, result = EXIT_OK;
-  const bench_cell *cells;
-  bench_cell *drawn = NULL;
-  if (!strcmp(job->suite, "random")) {
-    const random_suite random = {.seed = job->seed < 0 ? 1 : (uint64_t)job->seed,
-                                 .cells = job->cells ? job->cells : 64,
-                                 .small = job->size && !strcmp(job->size, "small")};
-    cells = drawn = random_cells(&random);
-    count = random.cells;
-  } else
-    cells = cells_of(job->suite, &count);
-  if (!cells)
-    return drawn ? say_failed("out of memory for the cells")
-                 : say_usage("--suite: '%s' is not one of quick, full, growth, random", job->suite);
-  for (int i = 0; i < count && result == EXIT_OK; i++)
-    result = add_cell(job, &cells[i]);
-  free(drawn);
+  int result = EXIT_OK;
+  for (int i = 0; i < job->suite.count && result == EXIT_OK; i++)
+    result = add_cell(job, &job->suite.cells[i]);
   return result;
 }
 
@@ -177,7 +163,7 @@ static int read_scans(tune_job *job) {
     result = read_scan(job, job->operands[i], job->operands[i]);
   if (result == EXIT_OK && job->list)
     result = list_read(&job->list, read_listed, job);
-  if (result == EXIT_OK && job->suite)
+  if (result == EXIT_OK)
     result = read_cells(job);
   if (result == EXIT_OK && job->cache)
     result = read_cache(job);
@@ -268,21 +254,17 @@ static int tune(tune_job *job) {
   return result == EXIT_OK ? measure_all(job) : result;
 }
 
-static int check_sources(const tune_job *job) {
-  const char *given = job->seed >= 0 ? "--seed" : job->cells ? "--cells" : job->size ? "--size" : NULL;
-  if (given && (!job->suite || strcmp(job->suite, "random") != 0))
-    return say_usage("%s: requires --suite random", given);
-  if (job->size && strcmp(job->size, "small") != 0 && strcmp(job->size, "large") != 0)
-    return say_usage("--size: '%s' is not one of large, small", job->size);
-  if (!job->operands[0] && !job->list && !job->suite && !job->cache)
-    return say_usage("missing operand: SPEC, or one of the options --list, --suite and --cache");
-  return OPTIONS_READ;
+static int read_sources(tune_job *job) {
+  int status = suite_check(&job->suite);
+  if (status == OPTIONS_READ && !job->operands[0] && !job->list && !job->suite.name && !job->cache)
+    status = say_usage("missing operand: SPEC, or one of the options --list, --suite and --cache");
+  return status == OPTIONS_READ && job->suite.name ? suite_read(&job->suite) : status;
 }
 
 int command_tune(int argc, char **argv) {
   tune_job job = {.session = {.engine = ROWSCAN_ENGINE_CUDA, .device = -1, .compile = ROWSCAN_COMPILE_NOW},
                   .output = OUTPUT_NONE,
-                  .seed = -1};
+                  .suite.seed = -1};
   rowscan_op op = ROWSCAN_SUM; /* which a SPEC may name then */
   cli_kind suite = kind_text, size = kind_text;
   suite.value = "quick|full|growth|random";
@@ -290,10 +272,10 @@ int command_tune(int argc, char **argv) {
   const cli_option options[] = {
       {"list", 0, &kind_stream, &job.list, "also the scans of a list (-: standard input), a SPEC in a line"},
       {"cache", 0, &kind_switch, &job.cache, "also the scans along rows whose kernels are in the cache"},
-      {"suite", 0, &suite, &job.suite, "also the scans of a suite of 'rowscan bench'"},
-      {"seed", 0, &kind_count, &job.seed, "suite random: the same number draws the same scans (1)"},
-      {"cells", 0, &kind_natural, &job.cells, "suite random: number of scans (64)"},
-      {"size", 0, &size, &job.size, "suite random: scans of 0.5 GB each, or of 10 KB to 20 MB (large)"},
+      {"suite", 0, &suite, &job.suite.name, "also the scans of a suite of 'rowscan bench'"},
+      {"seed", 0, &kind_count, &job.suite.seed, "suite random: the same number draws the same scans (1)"},
+      {"cells", 0, &kind_natural, &job.suite.random, "suite random: number of scans (64)"},
+      {"size", 0, &size, &job.suite.size, "suite random: scans of 0.5 GB each, or of 10 KB to 20 MB (large)"},
       {"rows", 0, &kind_count, &job.rows, "rows of scans that name no number (0: as many as make 256 MB)"},
       {"export", 0, &kind_file, &job.export_name, "write the table to FILE, and not where scans look for it"},
       OP_FILE_OPTION(job.op_file),
@@ -306,10 +288,9 @@ int command_tune(int argc, char **argv) {
       .about =
           "Times every kernel that can serve a scan on the GPU at hand, and notes the fastest in a table beside the\n"
           "cache, where later processes find it: they take it for rows of that length if there are as many columns,\n"
-          "and a quarter more or fewer rows at most. Results keep their bits. A SPEC is as 'rowscan warm' has it, "
-          "with\n"
-          "the size: 'in=bf16 length=32000 rows=64', 'in=f32 length=4096 layout=columns rows=8 columns=512'. A scan\n"
-          "that was tuned before is measured anew. Tables are for one kind of GPU and one version of rowscan.",
+          "and a quarter more or fewer rows at most. Results keep their bits. A SPEC is as 'rowscan warm' has it,\n"
+          "with the size: 'in=bf16 length=32000 rows=64', 'in=f32 length=4096 layout=columns rows=8 columns=512'. A\n"
+          "scan that was tuned before is measured anew. Tables are for one kind of GPU and one version of rowscan.",
       .options = options,
       .option_count = COUNT_OF(options),
   };
@@ -317,7 +298,7 @@ int command_tune(int argc, char **argv) {
   if (status == OPTIONS_READ)
     status = op_file_read(&op, job.op_file);
   if (status == OPTIONS_READ)
-    status = check_sources(&job);
+    status = read_sources(&job);
   if (status != OPTIONS_READ)
     return status;
   status = session_open(&job.context, &job.session);
@@ -326,6 +307,7 @@ int command_tune(int argc, char **argv) {
     rowscan_close(job.context);
   }
   free(job.scans);
+  free(job.suite.drawn);
   rs_text_free(&job.path);
   rs_text_free(&job.table);
   return status;
