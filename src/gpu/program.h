@@ -70,8 +70,11 @@ rowscan_status rs_launch(rs_program *program, const rs_rows *rows, void *workspa
 
 /* ---- the tuning table: a file of the cache's directory, one for each kind of GPU -------------------------------- */
 
-/* The GPU's table, to be freed, if the file is there and this version of the library has made it; else NULL. */
-char *rs_tuning_load(const rs_gpu *gpu);
+/*
+ * The GPU's table, to be freed, if the file is there and this version of the library has made it; else NULL. A file
+ * that cannot be used is no error, but a line of the log. Errors: CUDA_FAILED, OUT_OF_MEMORY.
+ */
+rowscan_status rs_tuning_load(const rs_gpu *gpu, char **table);
 
 /* Begins a table: its first lines. Errors: CUDA_FAILED, OUT_OF_MEMORY. */
 rowscan_status rs_tuning_begin(const rs_gpu *gpu, rs_text *table);

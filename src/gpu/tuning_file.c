@@ -41,17 +41,18 @@ static char *read_table(const rs_gpu *gpu, const rs_text *name, const rs_text *h
   return NULL;
 }
 
-char *rs_tuning_load(const rs_gpu *gpu) {
+rowscan_status rs_tuning_load(const rs_gpu *gpu, char **table) {
   rs_text name = {0}, head = {0};
   const char *wrong = NULL;
-  char *table = identify(gpu, &name, &head) ? NULL : read_table(gpu, &name, &head, &wrong);
+  rowscan_status status = identify(gpu, &name, &head);
+  *table = status ? NULL : read_table(gpu, &name, &head, &wrong);
   if (wrong)
     rs_log_write(gpu->log, ROWSCAN_LOG_WARNING, "%s/%s is not used: %s%s%s",
                  rs_store_path(rs_builder_store(gpu->builder)), name.data, wrong, errno ? ": " : "",
                  errno ? strerror(errno) : "");
   rs_text_free(&name);
   rs_text_free(&head);
-  return table;
+  return status;
 }
 
 rowscan_status rs_tuning_begin(const rs_gpu *gpu, rs_text *table) {

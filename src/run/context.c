@@ -56,9 +56,8 @@ static rowscan_compile compile_of(const rowscan_context *context, const rowscan_
 }
 
 /* What was measured on the GPU, if anything was. */
-static void open_tuning(rowscan_context *context) {
-  if (context->engine == ROWSCAN_ENGINE_CUDA)
-    context->gpu.tuning = rs_tuning_load(&context->gpu);
+static rowscan_status open_tuning(rowscan_context *context) {
+  return context->engine == ROWSCAN_ENGINE_CUDA ? rs_tuning_load(&context->gpu, &context->gpu.tuning) : ROWSCAN_OK;
 }
 
 static void open_tiers(rowscan_context *context, const rowscan_options *options) {
@@ -265,11 +264,12 @@ rowscan_status rs_context_open(rowscan_context **out, const rowscan_options *opt
     status = fall_to_host(context, ROWSCAN_LOG_WARNING);
   if (!status)
     status = open_further(context, options);
+  if (!status)
+    status = open_tuning(context);
   if (status) {
     rs_context_close(context);
     return status;
   }
-  open_tuning(context);
   open_tiers(context, options);
   *out = context;
   return ROWSCAN_OK;
