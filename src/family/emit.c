@@ -184,6 +184,35 @@ static bool is_vectored(const rowscan_spec *spec, rs_kernel kernel) {
                                    : kernel != RS_KERNEL_ANY && kernel != RS_KERNEL_LONG_ANY;
 }
 
+/* A universal operator of kernels/universal.cuh. */
+static void emit_universal_op(const rowscan_spec *spec, rs_text *source) {
+  const rs_op *op = rs_op_of(spec->op);
+  const char *number = register_type(spec->in_type);
+  if (rs_is_fixed(spec->acc_type))
+    rs_text_add(source, "UniversalFixed");
+  else if (op->kind == RS_ORDER)
+    rs_text_add(source, "UniversalExtreme");
+  else if (op->kind == RS_INDEX)
+    rs_text_add(source, "UniversalIndex<%s, %s>", number, word(spec->flags & ROWSCAN_TIES_FIRST));
+  else if (op->kind == RS_BITS)
+    rs_text_add(source, "UniversalBits<%s<%s, %s>>", op->kernel, number, number);
+  else
+    rs_text_add(source, "UniversalNumbers<%s<%s, %s>, %s, %s>", op->kernel, number, number,
+                word(op->kind == RS_ARITHMETIC || op->kind == RS_EXTENDED), word(op->kind == RS_RECURRENCE));
+}
+
+static void emit_universal(const rowscan_spec *spec, const rs_shape *shape, rs_kernel kernel, rs_text *source) {
+  if (spec->flags & ROWSCAN_DELAYS)
+    rs_text_add(source, "#define RS_DELAYS\n");
+  rs_text_add(source, "#define RS_LOOP_DIMENSIONS\n#include \"universal.cuh\"\nusing P = UniversalProblem<");
+  emit_universal_op(spec, source);
+  rs_text_add(source, ", %s, %lld>;\n", word(spec->segment_mode), (long long)rs_most(shape));
+  rs_text_add(source, "RS_KERNEL(%d, %d) %s(RS_PARAMETER(UniversalRows, rows)) {\n  await_dependencies();\n  ",
+              shape->threads, shape->min_blocks, rs_kernel_symbol(kernel));
+  rs_family_call(shape, true, source);
+  rs_text_add(source, "(rows);\n}\n");
+}
+
 void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, rs_text *source) {
   const rowscan_spec shared = compiled_for(spec);
   const rs_shape *shape = &geometry->shape[kernel];
@@ -192,6 +221,10 @@ void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel ke
               rowscan_regime_name(rs_kernel_regime(geometry, kernel)));
   rs_spec_describe(&shared, source);
   rs_text_add(source, spec->length == RS_ANY_LENGTH ? ", or exclusive\n" : "\n");
+  if (spec->flags & ROWSCAN_UNIVERSAL) {
+    emit_universal(spec, shape, kernel, source);
+    return;
+  }
   if (spec->flags & ROWSCAN_DELAYS)
     rs_text_add(source, "#define RS_DELAYS\n");
   if (rs_spec_loops(spec))

@@ -111,7 +111,7 @@ bool rs_tune_warp_each(const rowscan_spec *spec, bool words, int64_t length, int
 bool rs_tune_long(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, int64_t length, int64_t rows,
                   int multiprocessors) {
   const rs_shape *cut = &geometry->shape[kernel];
-  if (rs_spec_has_further(spec))
+  if (rs_spec_has_further(spec) || spec->flags & ROWSCAN_UNIVERSAL)
     return rs_tune_further_long(spec, geometry->shape, length, rows, multiprocessors);
   if (spec->length == RS_ANY_LENGTH)
     return cut_any_length(spec, kernel == RS_KERNEL_LONG_ALIGNED, length, rows, multiprocessors);
@@ -216,6 +216,11 @@ static rs_geometry choose_geometry(const rowscan_spec *spec, int arch) {
   rs_geometry g = {.regime = ROWSCAN_REGIME_ROW};
   if (spec->flags & ROWSCAN_PART_TOTALS) {
     rs_tune_totals(spec, g.shape);
+    return g;
+  }
+  if (spec->flags & ROWSCAN_UNIVERSAL) {
+    g.regime = ROWSCAN_REGIME_AUTO;
+    rs_tune_universal(spec, g.shape);
     return g;
   }
   g.regime = regime_of(spec, arch);

@@ -7,15 +7,17 @@
 
 #include <string.h>
 
+#include "spec/developer.h"
 #include "spec/rows.h"
 
 /*
  * AnyRows<RANK> in kernels/rows.cuh: its head, then the shape and the strides of each array, RANK numbers each, then
- * what Rows<RANK> has not: the length, and whether the scan is exclusive; and FurtherRows<RANK>.
+ * what Rows<RANK> has not: the length, and whether the scan is exclusive; and FurtherRows<RANK>, and UniversalRows.
  */
+enum { RS_TERMS_WORDS = sizeof(rs_terms) / 8 };
 typedef struct rs_packed {
   RowsHead head;
-  int64_t dims[(1 + RS_ALL_ARRAYS) * RS_MAX_ROW_RANK + 2 + 2 * RS_FURTHER + RS_MOST_PARAMS];
+  int64_t dims[(1 + RS_ALL_ARRAYS) * RS_MAX_ROW_RANK + 2 + 2 * RS_FURTHER + RS_MOST_PARAMS + RS_TERMS_WORDS];
 } rs_packed;
 
 /* FurtherRows<RANK>: what it has beyond AnyRows<RANK>. */
@@ -28,6 +30,13 @@ static inline void rs_pack_further(int64_t *to, const rs_rows *rows) {
     memcpy(strides, array->stride, (size_t)rows->rank * sizeof *strides);
   }
   memcpy(strides, rows->params, sizeof rows->params);
+}
+
+/* UniversalRows: what it has beyond FurtherRows<RANK>. */
+static inline void rs_pack_terms(rs_packed *to, const rs_rows *rows) {
+  int64_t *exclusive = to->dims + (1 + RS_ARRAYS) * rows->rank + 1;
+  *exclusive = rows->terms->exclusive;
+  memcpy(exclusive + 1 + (2 + rows->rank) * RS_FURTHER + RS_MOST_PARAMS, rows->terms, sizeof *rows->terms);
 }
 
 /* All of them, for a scan with these flags; leaves the workspace as it is. */
@@ -47,6 +56,8 @@ static inline void rs_pack(rs_packed *to, const rs_rows *rows, unsigned flags) {
   dims[rows->rank + 1] = (flags & ROWSCAN_EXCLUSIVE) != 0;
   if (rows->further)
     rs_pack_further(dims + rows->rank + 2, rows);
+  if (flags & ROWSCAN_UNIVERSAL)
+    rs_pack_terms(to, rows);
 }
 
 #endif

@@ -19,6 +19,10 @@
 #define ROWSCAN_PART_STATES (1u << 30)
 #define ROWSCAN_PART_TOTALS (1u << 31)
 
+/* Of a spec that many share: its kernels are told by each launch what else they would be compiled for
+ * (family/universal.h). */
+#define ROWSCAN_UNIVERSAL (1u << 29)
+
 /* Whether this process is a test that may use it: else it is refused as an unknown flag. */
 extern bool rs_developer;
 

@@ -5,7 +5,7 @@
 #ifndef RS_ROWS_H
 #define RS_ROWS_H
 
-#include "kernels/arrays.h"
+#include "kernels/terms.h"
 #include "spec.h"
 
 /* Element e of the row of index (i0, i1, ...) lies at data + (sum(i * stride) + e * step) * bytes. */
@@ -29,6 +29,7 @@ typedef struct rs_rows {
   int rank;                        /* 1 to RS_MAX_ROW_RANK */
   int64_t shape[RS_MAX_ROW_RANK];
   double params[RS_MOST_PARAMS]; /* if `further` */
+  const rs_terms *terms;         /* of what universal kernels are told alone (family/universal.h) */
 } rs_rows;
 
 /* How many arrays there may be. */

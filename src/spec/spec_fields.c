@@ -69,7 +69,7 @@ bool rs_developer;
 /* These three for each call, so without a branch: what is negative is large here. */
 #define OR_BIT(bit, ...) | (bit)
 static unsigned known_flags(void) {
-  const unsigned own = ROWSCAN_DELAYS | ROWSCAN_PART_STATES | ROWSCAN_PART_TOTALS;
+  const unsigned own = ROWSCAN_DELAYS | ROWSCAN_PART_STATES | ROWSCAN_PART_TOTALS | ROWSCAN_UNIVERSAL;
   return (0u RS_SPEC_FIELDS(RS_NO_ROW, RS_NO_ROW, OR_BIT)) & ~(rs_developer ? 0 : own);
 }
 #undef OR_BIT

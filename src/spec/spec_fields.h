@@ -73,6 +73,7 @@ enum {
   FLAG(ROWSCAN_DELAYS, delays, RS_IF_SET | RS_UNTOLD, NULL, NULL)                                                      \
   FLAG(ROWSCAN_PART_STATES, part_states, RS_IF_SET | RS_UNTOLD, NULL, NULL)                                            \
   FLAG(ROWSCAN_PART_TOTALS, part_totals, RS_IF_SET | RS_UNTOLD, NULL, NULL)                                            \
+  FLAG(ROWSCAN_UNIVERSAL, universal, RS_IF_SET | RS_UNTOLD, NULL, NULL)                                                \
   MEMBER(length, length, length, RS_NEEDED, length, "length", "elements along the scanned dimension")                  \
   MEMBER(layout, layout, layout, RS_ALWAYS, ROWSCAN_LAYOUT_ROWS, "layout",                                             \
          "rows: elements of a row are adjacent; columns: rows are adjacent (rows)")                                    \

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "any_op.h"
+#include "universal.h"
 
 enum { GUARD = 1024, POISON = 0xc7 };
 
@@ -328,13 +329,21 @@ static bool check_any_length(check_run *run, suite_plans *plans, device_stream s
          check_verify(run, stream);
 }
 
+/* The same by universal kernels. */
+static bool check_universal(check_run *run, device_stream stream) {
+  if (!universal_serves(&run->test->spec))
+    return true;
+  check_reset(run, stream);
+  return universal_queue(run, stream) && check_verify(run, stream);
+}
+
 bool check_case(const test_case *test, suite_plans *plans) {
   check_run run;
   device_stream stream = device_stream_new();
   bool same = check_prepare(&run, test, plans->host);
   check_reset(&run, stream);
   same = same && check_queue(&run, plans->gpu, stream) && check_verify(&run, stream) &&
-         check_any_length(&run, plans, stream);
+         check_any_length(&run, plans, stream) && check_universal(&run, stream);
   device_stream_free(stream);
   check_free(&run);
   return same;

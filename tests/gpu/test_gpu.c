@@ -23,6 +23,7 @@
 #include "../support/lot.h"
 #include "device.h"
 #include "suite.h"
+#include "universal.h"
 
 enum { TOLD = 10 }; /* failures of a group that are told in full */
 
@@ -231,6 +232,7 @@ int main(int argc, char **argv) {
     for (int g = 0; g < GROUPS; g++)
       if (wanted(g, argc - 1, argv + 1))
         run_group(g);
+  universal_close();
   rowscan_close(suite.gpu);
   rowscan_close(suite.host);
   device_close();

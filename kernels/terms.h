@@ -1,0 +1,53 @@
+// terms.h - what a universal kernel is told of a scan, beside where its rows lie
+// SPDX-License-Identifier: MIT
+//
+// In C and in CUDA C++: src/family/universal.c fills them, kernels/universal.cuh takes them.
+#ifndef RS_TERMS_H
+#define RS_TERMS_H
+
+#include "arrays.h"
+
+// Row dimensions that a universal kernel has strides for.
+#define RS_UNIVERSAL_RANK 6
+
+// Types of elements, numbered as rowscan_type.
+enum {
+  RS_IS_F16 = 1,
+  RS_IS_BF16,
+  RS_IS_F32,
+  RS_IS_F64,
+  RS_IS_I8,
+  RS_IS_U8,
+  RS_IS_I16,
+  RS_IS_U16,
+  RS_IS_I32,
+  RS_IS_U32,
+  RS_IS_I64,
+  RS_IS_U64,
+  RS_IS_BOOL
+};
+
+// Which elements of an array count as true, and which are no numbers, by their bits.
+typedef struct rs_element_bits {
+  unsigned long long truth; // true: one of these is set
+  unsigned long long value; // no number: these, as a number, are more than `most`
+  unsigned long long most;
+} rs_element_bits;
+
+typedef struct rs_terms {
+  int type[RS_ALL_ARRAYS];  // of an array's elements; initial values and totals: the accumulator
+  int bytes[RS_ALL_ARRAYS]; // of an element
+  int selects;              // the mask leaves out elements
+  int multiplies;           // the mask is a factor
+  int told;                 // how segments begin: NOT_TOLD, MARKED_ITSELF, MARKED_BEFORE or KEY_CHANGES
+  int omits;                // a NaN is left out
+  int reverse;              // indices count from the end
+  int exclusive;            // as AnyRows<RANK> has it
+  int numbers;              // what elements are compared as: RS_IS_F32, RS_IS_F64, or RS_IS_I64 or RS_IS_U64
+  unsigned long long turn;  // all bits, where the lowest is wanted or bits are joined by and: totals are turned
+  unsigned long long least; // the key that an extremum of nothing has
+  double scale, unit;       // fixed point: 2^k and 2^-k
+  rs_element_bits in, mask, segments;
+} rs_terms;
+
+#endif

@@ -1,0 +1,836 @@
+// universal.cuh - scans of any element types, masks, segments, strides and flags: a launch tells them
+// SPDX-License-Identifier: MIT
+//
+// What a kernel is compiled for is how totals are combined. Elements come to shared memory as bytes, each array by
+// itself, and become numbers where a thread takes its own; results go back the same way. A switch on the type is made
+// once for all elements that a thread has at a time.
+//
+// A universal operator U joins an operator of ops.cuh with its ways in and out:
+//   Op                   the operator
+//   Number               what elements are taken as
+//   MULTIPLIES, FACTORS  whether a mask may multiply; whether there are coefficients
+//   take(terms, type, bits, x)      N elements of a type as numbers
+//   load(terms, x, c)               the total of one; c: its coefficient
+//   first(terms, type, bits)        the total that a fold from an initial value starts
+//   show(terms, type, length, t, bits)   N totals of a row of so many elements, as elements of a type
+//   keep(terms, type, length, t)         a row's total, as initial values and totals are kept
+#pragma once
+#include "direct.cuh"
+#include "row.cuh"
+#include "terms.h"
+
+// ---- numbers and bits
+// ------------------------------------------------------------------------------------------------
+
+template <class A> struct BitsFor { using type = u64; };
+template <> struct BitsFor<f32> { using type = u32; };
+template <> struct BitsFor<u32> { using type = u32; };
+
+// An element from the low bits of a word, and to them.
+template <class T, class B> RS_DEVICE T from_bits(B bits) {
+  using W = typename Word<sizeof(T)>::type;
+  union Both {
+    W word;
+    T element;
+    RS_METHOD Both() {
+    }
+  } both;
+  both.word = (W)bits;
+  return both.element;
+}
+template <class B, class T> RS_DEVICE B to_bits(T element) {
+  using W = typename Word<sizeof(T)>::type;
+  union Both {
+    W word;
+    T element;
+    RS_METHOD Both() {
+    }
+  } both;
+  both.element = element;
+  return (B)both.word;
+}
+
+template <class T, int N, class B, class A> RS_DEVICE void widen_as(const B *bits, A *x) {
+#pragma unroll
+  for (int j = 0; j < N; j++)
+    x[j] = widen<A>(from_bits<T>(bits[j]));
+}
+template <class T, int N, class B, class A> RS_DEVICE void narrow_as(const A *x, B *bits) {
+#pragma unroll
+  for (int j = 0; j < N; j++)
+    bits[j] = to_bits<B>(Narrow<T>::from(x[j]));
+}
+
+// Of N elements of a type, numbers of type A. Numbers of 32 bits come from types of 32 bits at most.
+template <int N, class B, class A> RS_DEVICE void widen_all(int type, const B *bits, A *x) {
+  constexpr bool FLOATS = !is_integer<A>, WIDE = sizeof(A) == 8;
+  switch (type) {
+  case RS_IS_F16:
+    if constexpr (FLOATS)
+      widen_as<f16, N>(bits, x);
+    break;
+  case RS_IS_BF16:
+    if constexpr (FLOATS)
+      widen_as<bf16, N>(bits, x);
+    break;
+  case RS_IS_F32:
+    if constexpr (FLOATS)
+      widen_as<f32, N>(bits, x);
+    break;
+  case RS_IS_F64:
+    if constexpr (FLOATS && WIDE)
+      widen_as<f64, N>(bits, x);
+    break;
+  case RS_IS_I8:
+    widen_as<i8, N>(bits, x);
+    break;
+  case RS_IS_U8:
+    widen_as<u8, N>(bits, x);
+    break;
+  case RS_IS_I16:
+    widen_as<i16, N>(bits, x);
+    break;
+  case RS_IS_U16:
+    widen_as<u16, N>(bits, x);
+    break;
+  case RS_IS_I32:
+    if constexpr (WIDE)
+      widen_as<i32, N>(bits, x);
+    break;
+  case RS_IS_U32:
+    if constexpr (WIDE)
+      widen_as<u32, N>(bits, x);
+    break;
+  case RS_IS_I64:
+    if constexpr (WIDE)
+      widen_as<i64, N>(bits, x);
+    break;
+  case RS_IS_U64:
+    if constexpr (WIDE)
+      widen_as<u64, N>(bits, x);
+    break;
+  default:
+    widen_as<boolean, N>(bits, x);
+  }
+}
+
+// Of N numbers, elements of a type: of floats floats, of whole numbers whole ones, whose low bits they are.
+template <int N, class B, class A> RS_DEVICE void narrow_all(int type, const A *x, B *bits) {
+  if constexpr (is_integer<A>) {
+    if (type == RS_IS_BOOL)
+      narrow_as<boolean, N>(x, bits);
+    else
+      narrow_as<A, N>(x, bits);
+  } else {
+    switch (type) {
+    case RS_IS_F16:
+      narrow_as<f16, N>(x, bits);
+      break;
+    case RS_IS_BF16:
+      narrow_as<bf16, N>(x, bits);
+      break;
+    case RS_IS_F32:
+      narrow_as<f32, N>(x, bits);
+      break;
+    default:
+      if constexpr (sizeof(A) == 8)
+        narrow_as<f64, N>(x, bits);
+    }
+  }
+}
+
+// ---- operators
+// -------------------------------------------------------------------------------------------------------
+
+// Those that take and show numbers of type A.
+template <class O, bool MULTIPLY = false, bool FACTOR = false> struct UniversalNumbers {
+  using Op = O;
+  using Number = typename O::Number;
+  using Total = typename O::Total;
+  using Bits = typename BitsFor<Number>::type;
+  static constexpr bool MULTIPLIES = MULTIPLY, FACTORS = FACTOR;
+
+  template <int N> RS_METHOD static void take(const rs_terms &, int type, const Bits *bits, Number *x) {
+    widen_all<N>(type, bits, x);
+  }
+  RS_METHOD static Total load(const rs_terms &, Number x, Number factor) {
+    if constexpr (FACTOR)
+      return O::load(x, factor);
+    else
+      return O::load(x);
+  }
+  RS_METHOD static Total first(const rs_terms &, int type, Bits bits) {
+    Number x;
+    widen_all<1>(type, &bits, &x);
+    return O::begin(x);
+  }
+  template <int N> RS_METHOD static void show(const rs_terms &, int type, i64, const Total *t, Bits *bits) {
+    Number x[N];
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      x[j] = O::store(t[j]);
+    narrow_all<N>(type, x, bits);
+  }
+  RS_METHOD static Bits keep(const rs_terms &terms, int type, i64 length, Total t) {
+    Bits bits{};
+    show<1>(terms, type, length, &t, &bits);
+    return bits;
+  }
+};
+
+// Sums of floats in fixed point.
+struct UniversalFixed : UniversalNumbers<Sum<u64>, true> {
+  using Number = f64;
+  using Base = UniversalNumbers<Sum<u64>, true>;
+  template <int N> RS_METHOD static void take(const rs_terms &, int type, const u64 *bits, f64 *x) {
+    widen_all<N>(type, bits, x);
+  }
+  RS_METHOD static u64 load(const rs_terms &terms, f64 x, f64) {
+    return (u64)nearest_whole(x * terms.scale);
+  }
+  RS_METHOD static u64 first(const rs_terms &, int, u64 bits) {
+    return bits;
+  }
+  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, i64, const u64 *t, u64 *bits) {
+    if (type == RS_IS_F64) {
+      f64 x[N];
+#pragma unroll
+      for (int j = 0; j < N; j++)
+        x[j] = (f64)(i64)t[j] * terms.unit;
+      narrow_as<f64, N>(x, bits);
+      return;
+    }
+    f32 x[N];
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+      i64 whole = (i64)t[j];
+      f32 cut = float_toward_zero(whole);
+      f32 odd = (i64)cut == whole ? cut : float_from_bits(float_bits(cut) | 1);
+      x[j] = (type == RS_IS_F32 ? (f32)whole : odd) * (f32)terms.unit;
+    }
+    narrow_all<N>(type, x, bits);
+  }
+  RS_METHOD static u64 keep(const rs_terms &, int, i64, u64 t) {
+    return t;
+  }
+};
+
+// Keys of 64 bits that are in the order of the values, whatever type these have; turned, where the lowest is wanted.
+template <int N> RS_DEVICE void keys_of(const rs_terms &terms, int type, const u64 *bits, u64 *key) {
+  const u64 nan = ~terms.turn;
+  if (terms.numbers == RS_IS_F32) {
+    f32 x[N];
+    widen_all<N>(type, bits, x);
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      key[j] = Keys<f32, f32>::of(x[j], (u32)nan);
+  } else if (terms.numbers == RS_IS_F64) {
+    f64 x[N];
+    widen_all<N>(type, bits, x);
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      key[j] = Keys<f64, f64>::of(x[j], nan);
+  } else {
+    widen_all<N>(type, bits, key);
+    const u64 flip = (u64)(terms.numbers == RS_IS_I64) << 63;
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      key[j] ^= flip;
+  }
+#pragma unroll
+  for (int j = 0; j < N; j++)
+    key[j] ^= terms.turn;
+}
+template <int N> RS_DEVICE void show_keys(const rs_terms &terms, int type, const u64 *turned, u64 *bits) {
+  u64 key[N];
+#pragma unroll
+  for (int j = 0; j < N; j++)
+    key[j] = (turned[j] < terms.least ? terms.least : turned[j]) ^ terms.turn;
+  if (terms.numbers == RS_IS_F32) {
+    f32 x[N];
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      x[j] = Keys<f32, f32>::value((u32)key[j]);
+    narrow_all<N>(type, x, bits);
+  } else if (terms.numbers == RS_IS_F64) {
+    f64 x[N];
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      x[j] = Keys<f64, f64>::value(key[j]);
+    narrow_all<N>(type, x, bits);
+  } else {
+    const u64 flip = (u64)(terms.numbers == RS_IS_I64) << 63;
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      key[j] ^= flip;
+    narrow_all<N>(type, key, bits);
+  }
+}
+
+// The highest key. What there is of nothing is lower than any: show_keys() has in its place what users see.
+struct HighestKey : OfNumbers<u64> {
+  RS_METHOD static u64 combine(u64 left, u64 right) {
+    return left > right ? left : right;
+  }
+  RS_METHOD static u64 neutral() {
+    return 0;
+  }
+  RS_METHOD static u64 identity() {
+    return 0;
+  }
+};
+template <> constexpr bool is_exact<HighestKey> = true;
+
+struct UniversalExtreme : UniversalNumbers<HighestKey> {
+  template <int N> RS_METHOD static void take(const rs_terms &terms, int type, const u64 *bits, u64 *key) {
+    keys_of<N>(terms, type, bits, key);
+  }
+  RS_METHOD static u64 first(const rs_terms &terms, int type, u64 bits) {
+    u64 key;
+    keys_of<1>(terms, type, &bits, &key);
+    return key;
+  }
+  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, i64, const u64 *t, u64 *bits) {
+    show_keys<N>(terms, type, t, bits);
+  }
+  RS_METHOD static u64 keep(const rs_terms &terms, int type, i64, u64 t) {
+    u64 bits{};
+    show<1>(terms, type, 0, &t, &bits);
+    return bits;
+  }
+};
+
+// Joined by or, turned where they are to be joined by and; or by xor.
+template <class O> struct UniversalBits : UniversalNumbers<O> {
+  template <int N> RS_METHOD static void take(const rs_terms &terms, int type, const u64 *bits, u64 *x) {
+    widen_all<N>(type, bits, x);
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      x[j] ^= terms.turn;
+  }
+  RS_METHOD static u64 first(const rs_terms &terms, int type, u64 bits) {
+    u64 x;
+    take<1>(terms, type, &bits, &x);
+    return x;
+  }
+  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, i64, const u64 *t, u64 *bits) {
+    u64 x[N];
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      x[j] = t[j] ^ terms.turn;
+    narrow_all<N>(type, x, bits);
+  }
+  RS_METHOD static u64 keep(const rs_terms &terms, int type, i64, u64 t) {
+    u64 bits{};
+    show<1>(terms, type, 0, &t, &bits);
+    return bits;
+  }
+};
+
+// Where the highest key is, of type K: of elements of up to 4 bytes u32 does.
+template <class K, bool FIRST> struct UniversalIndex : UniversalNumbers<Indexed<K, K, true, FIRST, false>> {
+  using Op = Indexed<K, K, true, FIRST, false>;
+  using Total = typename Op::Total;
+  using Number = u64;
+  using Bits = u64;
+  template <int N> RS_METHOD static void take(const rs_terms &terms, int type, const u64 *bits, u64 *key) {
+    keys_of<N>(terms, type, bits, key);
+    if (sizeof(K) == 4 && terms.numbers == RS_IS_I64) // the sign is the highest of 64 bits
+#pragma unroll
+      for (int j = 0; j < N; j++)
+        key[j] = key[j] >> 63 << 31 | (key[j] & 0x7fffffff);
+  }
+  RS_METHOD static Total load(const rs_terms &, u64 key, u64) {
+    return {(K)key, 0, 1};
+  }
+  RS_METHOD static Total first(const rs_terms &, int, u64) {
+    return Op::neutral();
+  }
+  template <int N> RS_METHOD static void show(const rs_terms &terms, int, i64 length, const Total *t, u64 *bits) {
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      bits[j] = t[j].index == Op::NONE ? ~(u64)0 : terms.reverse ? (u64)(length - 1) - t[j].index : t[j].index;
+  }
+  RS_METHOD static u64 keep(const rs_terms &terms, int type, i64 length, Total t) {
+    u64 bits{};
+    show<1>(terms, type, length, &t, &bits);
+    return bits;
+  }
+};
+template <class K, bool FIRST> constexpr bool counts_elements<Indexed<K, K, true, FIRST, false>> = true;
+
+// An operator as it is; or in segments, which begin where an element says so: recurrences tell by a factor.
+template <class O> struct Unsegmented : O {
+  using Own = typename O::Total;
+  RS_METHOD static Own told(Own t, u32) {
+    return t;
+  }
+  RS_METHOD static Own started(Own t) {
+    return t;
+  }
+  RS_METHOD static Own own(Own t) {
+    return t;
+  }
+};
+template <class O> struct InSegments : ByFlags<O, false, false> {
+  using Base = ByFlags<O, false, false>;
+  using Own = typename O::Total;
+  using Total = typename Base::Total;
+  RS_METHOD static Total started(Own t) {
+    return Base::of(t, 0);
+  }
+  RS_METHOD static Own own(Total t) {
+    return Base::whole(t);
+  }
+};
+template <class A, class K> struct InSegments<LinearRecurrence<A, K>> : Resetting<LinearRecurrence<A, K>> {
+  using Own = typename LinearRecurrence<A, K>::Total;
+  RS_METHOD static Own started(Own t) {
+    return t;
+  }
+  RS_METHOD static Own own(Own t) {
+    return t;
+  }
+};
+template <class O, bool SEGMENTED> struct UniversalOp { using type = Unsegmented<O>; };
+template <class O> struct UniversalOp<O, true> { using type = InSegments<O>; };
+template <class O> constexpr bool counts_elements<Unsegmented<O>> = counts_elements<O>;
+template <class O> constexpr bool counts_elements<InSegments<O>> = counts_elements<O>;
+template <class O> constexpr bool is_exact<Unsegmented<O>> = is_exact<O>;
+
+// ---- the problem
+// -----------------------------------------------------------------------------------------------------
+
+struct UniversalRows : FurtherRows<RS_UNIVERSAL_RANK> {
+  rs_terms terms;
+};
+
+// A problem as rows.cuh has it. MOST: the longest rows there may be.
+template <class U, bool SEGMENTED, i64 MOST> struct UniversalProblem {
+  using Of = U;
+  using Op = typename UniversalOp<typename U::Op, SEGMENTED>::type;
+  using Acc = typename Op::Total;
+  using In = u8;
+  using Out = u8;
+  using Mask = u8;
+  using Kept = u8;
+  static constexpr MaskMode mask = SEGMENTS;
+  static constexpr bool reverse = false;
+  static constexpr i64 length = RS_ANY_LENGTH, most = MOST;
+  static constexpr int rank = RS_UNIVERSAL_RANK;
+  struct Further {
+    using Inputs = Pack<>;
+    using Params = Pack<>;
+    using Second = Nothing;
+    using Segment = Nothing;
+    static constexpr Told told = NOT_TOLD;
+    static constexpr bool weighs = false;
+  };
+};
+
+// Stretches fetch what they need themselves, in whole words.
+template <class U, bool SEGMENTED, i64 MOST> struct FurtherArrays<UniversalProblem<U, SEGMENTED, MOST>, true> {
+  template <class S> RS_METHOD static void settle(S) {
+  }
+};
+
+// ---- copies in shared memory
+// -----------------------------------------------------------------------------------------
+
+// Of an array that a block fetches, N elements of up to 8 bytes for each of the stretches S; in the order of memory,
+// and without gaps where they have fewer bytes. A warp has its own part. WHICH: each array has its own.
+enum { IN_COPY, MASK_COPY, FACTOR_COPY, SEGMENT_COPY };
+template <class S> struct Copies {
+  static constexpr int BYTES = 8 * S::N, WARP = 32 * BYTES;
+  // That of the warp of a stretch.
+  template <int WHICH> RS_METHOD static u8 *of(S s) {
+    RS_SHARED u128 copies[S::ALL * BYTES / 16];
+    return reinterpret_cast<u8 *>(copies) + s.number() / 32 * WARP;
+  }
+  RS_METHOD static u64 *before(S s) {
+    RS_SHARED u64 word[S::ALL];
+    return word + s.number();
+  }
+};
+
+template <class W, int N, class B> RS_DEVICE void bits_of(const u8 *from, bool reverse, B *bits) {
+  Vector<W, N> x = shared_vector<W, N>(reinterpret_cast<const W *>(from));
+#pragma unroll
+  for (int j = 0; j < N; j++)
+    bits[j] = (B)(reverse ? x.at[N - 1 - j] : x.at[j]);
+}
+template <class W, int N, class B> RS_DEVICE Vector<W, N> vector_of(const B *bits, bool reverse) {
+  Vector<W, N> x;
+#pragma unroll
+  for (int j = 0; j < N; j++)
+    x.at[j] = (W)(reverse ? bits[N - 1 - j] : bits[j]);
+  return x;
+}
+template <class W, int N> RS_DEVICE void fetch_vector(u8 *to, const u8 *from) {
+  using Of = typename Words<W, N>::type;
+#pragma unroll
+  for (int w = 0; w < Words<W, N>::COUNT; w++)
+    fetch(reinterpret_cast<Of *>(to) + w, reinterpret_cast<const Of *>(from) + w);
+}
+template <class W> RS_DEVICE void fetch_one(u8 *to, const u8 *from) {
+  fetch(reinterpret_cast<W *>(to), reinterpret_cast<const W *>(from));
+}
+template <class W> RS_DEVICE u64 load_bits(const u8 *from) {
+  return load_element(reinterpret_cast<const W *>(from));
+}
+RS_DEVICE u64 load_bits_of(int bytes, const u8 *from) {
+  return bytes == 1   ? load_bits<u8>(from)
+         : bytes == 2 ? load_bits<u16>(from)
+         : bytes == 4 ? load_bits<u32>(from)
+                      : load_bits<u64>(from);
+}
+template <class W> RS_DEVICE void store_bits(u8 *to, u64 bits) {
+  store_element(reinterpret_cast<W *>(to), (W)bits);
+}
+RS_DEVICE void store_bits_of(int bytes, u8 *to, u64 bits) {
+  if (bytes == 1)
+    store_bits<u8>(to, bits);
+  else if (bytes == 2)
+    store_bits<u16>(to, bits);
+  else if (bytes == 4)
+    store_bits<u32>(to, bits);
+  else
+    store_bits<u64>(to, bits);
+}
+
+// A row's elements in one array: where the first one of the scan is, and the bytes from each to the next.
+struct BytesPlace {
+  u8 *at;
+  i64 apart;
+  int bytes;
+
+  RS_METHOD bool reverse() const {
+    return apart < 0;
+  }
+  template <class S> RS_METHOD u8 *lowest(S s) const {
+    return at + (reverse() ? s.i + S::N - 1 : s.i) * apart;
+  }
+  template <class S> RS_METHOD bool has_vectors(S s) const {
+    int all = S::N * bytes, word = all < 16 ? all : 16;
+    return (apart == bytes || apart == -bytes) && reinterpret_cast<u64>(lowest(s)) % word == 0;
+  }
+  // In a copy of the warp: the stretch of a lane; and element e of the group that begins with a lane.
+  template <int N> RS_METHOD u8 *stretch(u8 *copy, int lane) const {
+    return copy + lane * (N * bytes);
+  }
+  template <int N> RS_METHOD u8 *element(u8 *copy, int first, int e) const {
+    int j = e % N;
+    return stretch<N>(copy, first + e / N) + (reverse() ? N - 1 - j : j) * bytes;
+  }
+  // All lanes of the warp come to what follows.
+  template <class S> RS_METHOD void fetch_stretch(u8 *copy, S s) const {
+    constexpr int N = S::N;
+    if (s.full && has_vectors(s)) {
+      if (s.left > 0) {
+        u8 *to = stretch<N>(copy, (int)lane_index()), *from = lowest(s);
+        if (bytes == 1)
+          fetch_vector<u8, N>(to, from);
+        else if (bytes == 2)
+          fetch_vector<u16, N>(to, from);
+        else if (bytes == 4)
+          fetch_vector<u32, N>(to, from);
+        else
+          fetch_vector<u64, N>(to, from);
+      }
+      return;
+    }
+    const int lane = (int)(lane_index() % S::LANES), first = (int)lane_index() - lane, before = lane * N;
+    const u8 *from = at + (s.i - before + lane) * apart;
+    const i64 next = S::LANES * apart;
+#pragma unroll
+    for (int k = 0; k < N; k++, from += next) {
+      int e = k * S::LANES + lane;
+      if (e < s.left + before) {
+        u8 *to = element<N>(copy, first, e);
+        if (bytes == 1)
+          fetch_one<u8>(to, from);
+        else if (bytes == 2)
+          fetch_one<u16>(to, from);
+        else if (bytes == 4)
+          fetch_one<u32>(to, from);
+        else
+          fetch_one<u64>(to, from);
+      }
+    }
+  }
+  // What was fetched; past the row anything, which is part of no prefix that is stored.
+  template <int N, class B> RS_METHOD void fetched(u8 *copy, B *bits) const {
+    const u8 *from = stretch<N>(copy, (int)lane_index());
+    if (bytes == 1)
+      bits_of<u8, N>(from, reverse(), bits);
+    else if (bytes == 2)
+      bits_of<u16, N>(from, reverse(), bits);
+    else if (bytes == 4)
+      bits_of<u32, N>(from, reverse(), bits);
+    else if constexpr (sizeof(B) == 8)
+      bits_of<u64, N>(from, reverse(), bits);
+  }
+  template <class W, class S, class B> RS_METHOD void store_words(u8 *copy, S s, const B *bits) const {
+    constexpr int N = S::N;
+    Vector<W, N> y = vector_of<W, N>(bits, reverse());
+    if (!any_lane(!has_vectors(s) || (s.left > 0 && s.left < N))) {
+      if (s.left > 0)
+        store_vector<W, N>(reinterpret_cast<W *>(lowest(s)), y);
+      return;
+    }
+    // The lanes of a group store one another's elements, neighbours at a time.
+    const int lane = (int)(lane_index() % S::LANES), first = (int)lane_index() - lane, before = lane * N;
+    warp_barrier();
+    share_vector<W, N>(reinterpret_cast<W *>(stretch<N>(copy, (int)lane_index())), y);
+    warp_barrier();
+    u8 *to = at + (s.i - before + lane) * apart;
+    const i64 next = S::LANES * apart;
+#pragma unroll
+    for (int k = 0; k < N; k++, to += next) {
+      int e = k * S::LANES + lane;
+      if (e < s.left + before)
+        store_element(reinterpret_cast<W *>(to), *reinterpret_cast<const W *>(element<N>(copy, first, e)));
+    }
+  }
+  template <class S, class B> RS_METHOD void store(u8 *copy, S s, const B *bits) const {
+    if (bytes == 1)
+      store_words<u8>(copy, s, bits);
+    else if (bytes == 2)
+      store_words<u16>(copy, s, bits);
+    else if (bytes == 4)
+      store_words<u32>(copy, s, bits);
+    else if constexpr (sizeof(B) == 8)
+      store_words<u64>(copy, s, bits);
+  }
+};
+
+// ---- a row
+// -----------------------------------------------------------------------------------------------------------
+
+template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGMENTED, MOST>> {
+  using P = UniversalProblem<U, SEGMENTED, MOST>;
+  using Op = typename P::Op;
+  using Acc = typename P::Acc;
+  using Own = typename U::Op::Total;
+  using Bits = typename U::Bits;
+  using Index = typename IndexFor<(MOST < (1 << 30))>::type;
+
+  const UniversalRows &rows;
+  i64 number;
+  bool keeps;
+
+  // What a stretch needs of its row, without another one at hand.
+  struct Params {
+    const UniversalRows *rows;
+    BytesPlace in, mask, factor, segments;
+    i64 length;
+  };
+
+  RS_METHOD Row(const Rows<P::rank> &all, i64 number)
+      : rows(static_cast<const UniversalRows &>(all)), number(number), keeps(all.has(RS_TOTALS)) {
+  }
+  RS_METHOD Index length() const {
+    return (Index)rows.length;
+  }
+
+  // Where it begins in an array, in elements.
+  RS_METHOD i64 offset(const i64 *stride) const {
+    u64 left = (u64)number;
+    i64 offset = 0;
+#pragma unroll 1
+    for (int d = P::rank - 1; left; d--) { // the first dimensions of what is counted in the last ones alone are 0
+      u64 size = (u64)rows.shape[d], index = left;
+      if (left >= size) {
+        if ((left | size) >> 32) {
+          index = left % size;
+          left /= size;
+        } else {
+          index = (u32)left % (u32)size;
+          left = (u32)left / (u32)size;
+        }
+      } else {
+        left = 0;
+      }
+      offset += (i64)index * stride[d];
+    }
+    return offset;
+  }
+  RS_METHOD BytesPlace place(int which) const {
+    int bytes = rows.terms.bytes[which];
+    if (which < RS_ARRAYS)
+      return {rows.template data<u8>(which) + offset(rows.stride[which]) * bytes,
+              which < RS_ELEMENTS ? rows.step[which] * bytes : 0, bytes};
+    int further = which - RS_ARRAYS;
+    return {static_cast<u8 *>(rows.further_at[further]) + offset(rows.further_stride[further]) * bytes,
+            rows.further_step[further] * bytes, bytes};
+  }
+  RS_METHOD Params params() const {
+    const rs_terms &terms = rows.terms;
+    Params p{&rows, place(RS_IN), {}, {}, {}, rows.length};
+    if (terms.selects | terms.multiplies)
+      p.mask = place(RS_MASK);
+    if constexpr (U::FACTORS)
+      p.factor = place(RS_MORE_IN);
+    if constexpr (SEGMENTED)
+      p.segments = place(RS_SEGMENTS);
+    return p;
+  }
+
+  // ---- its ends
+
+  RS_METHOD Acc started(Acc without) const {
+    if (!rows.has(RS_INIT))
+      return without;
+    BytesPlace at = place(RS_INIT);
+    Bits bits = (Bits)load_bits_of(at.bytes, at.at);
+    return Op::started(U::first(rows.terms, rows.terms.type[RS_INIT], bits));
+  }
+  RS_METHOD Acc start() const {
+    return started(Op::neutral());
+  }
+  RS_METHOD Acc empty() const {
+    return started(Op::identity());
+  }
+  RS_METHOD void keep(Acc value) const {
+    if (!keeps)
+      return;
+    BytesPlace at = place(RS_TOTALS);
+    store_bits_of(at.bytes, at.at, U::keep(rows.terms, rows.terms.type[RS_TOTALS], rows.length, Op::own(value)));
+  }
+
+  // ---- its elements
+
+  template <class S> RS_METHOD void fetch_stretch(S &s) const {
+    const rs_terms &terms = rows.terms;
+    place(RS_IN).fetch_stretch(Copies<S>::template of<IN_COPY>(s), s);
+    if (terms.selects | terms.multiplies)
+      place(RS_MASK).fetch_stretch(Copies<S>::template of<MASK_COPY>(s), s);
+    if constexpr (U::FACTORS)
+      place(RS_MORE_IN).fetch_stretch(Copies<S>::template of<FACTOR_COPY>(s), s);
+    if constexpr (SEGMENTED) {
+      BytesPlace segments = place(RS_SEGMENTS);
+      segments.fetch_stretch(Copies<S>::template of<SEGMENT_COPY>(s), s);
+      if (terms.told != MARKED_ITSELF && s.i > 0 && s.left > 0)
+        *Copies<S>::before(s) = load_bits_of(segments.bytes, segments.at + (s.i - 1) * segments.apart);
+    }
+  }
+  // Bit j: a segment begins with element j of a stretch.
+  template <class S> RS_METHOD static u32 beginnings(S s, const Params &params) {
+    const rs_terms &terms = params.rows->terms;
+    u64 bits[S::N], last = 0;
+    params.segments.template fetched<S::N>(Copies<S>::template of<SEGMENT_COPY>(s), bits);
+    if (terms.told != MARKED_ITSELF && s.i > 0)
+      last = *Copies<S>::before(s);
+    u32 begins = 0;
+#pragma unroll
+    for (int j = 0; j < S::N; j++) {
+      bool first = s.i + j == 0;
+      u64 own = bits[j] & terms.segments.truth;
+      bool so = terms.told == MARKED_ITSELF             ? own != 0
+                : terms.told == MARKED_BEFORE           ? !first && (last & terms.segments.truth) != 0
+                : terms.type[RS_SEGMENTS] == RS_IS_BOOL ? !first && (bits[j] != 0) != (last != 0)
+                                                        : !first && bits[j] != last;
+      begins |= number_of(so) << j;
+      last = bits[j];
+    }
+    return begins;
+  }
+  template <class S> RS_METHOD static void totals(S s, const Params &params, Acc *total) {
+    constexpr int N = S::N;
+    const rs_terms &terms = params.rows->terms;
+    using Number = typename U::Number;
+    Bits bits[N], masks[N];
+    Number x[N], factor[N];
+    params.in.template fetched<S::N>(Copies<S>::template of<IN_COPY>(s), bits);
+    U::template take<N>(terms, terms.type[RS_IN], bits, x);
+    u32 out = 0; // bit j: element j is left out
+    if (terms.selects | terms.multiplies)
+      params.mask.template fetched<S::N>(Copies<S>::template of<MASK_COPY>(s), masks);
+    if constexpr (U::MULTIPLIES)
+      if (terms.multiplies) {
+        Number by[N];
+        widen_all<N>(terms.type[RS_MASK], masks, by);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+          x[j] = x[j] * by[j];
+      }
+    if (terms.omits)
+#pragma unroll
+      for (int j = 0; j < N; j++) {
+        bool is = (bits[j] & terms.in.value) > terms.in.most;
+        if constexpr (U::MULTIPLIES)
+          is = x[j] != x[j];
+        out |= number_of(is) << j;
+      }
+    if (terms.selects)
+#pragma unroll
+      for (int j = 0; j < N; j++)
+        out |= number_of((masks[j] & terms.mask.truth) == 0) << j;
+    if constexpr (U::FACTORS) {
+      params.factor.template fetched<S::N>(Copies<S>::template of<FACTOR_COPY>(s), bits);
+      widen_all<N>(terms.type[RS_MORE_IN], bits, factor);
+    }
+    u32 begins = 0;
+    if constexpr (SEGMENTED)
+      begins = beginnings(s, params);
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+      Own own = U::load(terms, x[j], U::FACTORS ? factor[j] : x[j]);
+      if (out >> j & 1)
+        own = U::Op::identity();
+      total[j] = Op::told(own, begins >> j & 1);
+    }
+  }
+  template <class S> RS_METHOD void store_first(S s, const Nothing *, const Acc *value, const Params &params) const {
+    constexpr int N = S::N;
+    Own own[N];
+    Bits bits[N];
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      own[j] = Op::own(value[j]);
+    if constexpr (SEGMENTED)
+      if (rows.exclusive) {
+        u32 begins = beginnings(s, params);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+          if (begins >> j & 1)
+            own[j] = U::Op::identity();
+      }
+    U::template show<N>(rows.terms, rows.terms.type[RS_OUT], rows.length, own, bits);
+    place(RS_OUT).store(Copies<S>::template of<IN_COPY>(s), s, bits);
+  }
+};
+
+template <class U, bool SEGMENTED, i64 MOST, int N, class S>
+struct VectorFor<UniversalProblem<U, SEGMENTED, MOST>, N, S, true> {
+  struct type : Inside<UniversalProblem<U, SEGMENTED, MOST>, false> {
+    using P = UniversalProblem<U, SEGMENTED, MOST>;
+    using R = Row<P>;
+    using Op = typename P::Op;
+    using Acc = typename P::Acc;
+    using Part = Acc;
+    static constexpr bool FINDS_END = false;
+    S stretch;
+
+    struct Elements {
+      const Nothing *at;
+    };
+    RS_METHOD Elements elements() const {
+      return {nullptr};
+    }
+    RS_METHOD type forgotten() const {
+      return *this;
+    }
+    RS_METHOD Part total(const typename R::Params &params) const {
+      Acc x[N];
+      R::totals(stretch, params, x);
+      return ::total<Op, N>(x);
+    }
+    RS_METHOD void prefixes(Acc, Part before, Part after, Acc *prefix, const typename R::Params &params) const {
+      Acc x[N];
+      R::totals(stretch, params, x);
+      carries<Op, N>(before, x, prefix);
+      prefix[N] = after;
+    }
+  };
+};

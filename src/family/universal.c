@@ -1,0 +1,239 @@
+/*
+ * universal.c - the spec of the universal kernels that serve a spec, and rows as they are told them
+ * SPDX-License-Identifier: MIT
+ */
+#include "universal.h"
+
+#include <string.h>
+
+#include "candidates.h"
+#include "spec/developer.h"
+#include "spec/types.h"
+#include "tune.h"
+
+/* ---- the spec ---------------------------------------------------------------------------------------------------- */
+
+/* What numbers an operator computes with: f32, f64, or whole ones of 64 bits, of which all integers have the low bits.
+ */
+static rowscan_type number_of(rowscan_type type) {
+  if (rs_type_kind(type) != RS_FLOAT)
+    return ROWSCAN_U64;
+  return rowscan_type_bytes(type) == 8 ? ROWSCAN_F64 : ROWSCAN_F32;
+}
+
+static bool is_segmented(const rowscan_spec *spec) {
+  return rs_spec_segments(spec) != ROWSCAN_MASK_NONE;
+}
+
+static bool is_served(const rowscan_spec *spec) {
+  const rs_op *op = rs_op_of(spec->op);
+  return !op->source && !op->more && !op->params && !spec->second_type && spec->row_rank <= RS_UNIVERSAL_RANK &&
+         !(spec->flags & (ROWSCAN_PART_STATES | ROWSCAN_PART_TOTALS | ROWSCAN_UNIVERSAL)) &&
+         spec->regime == ROWSCAN_REGIME_AUTO;
+}
+
+/* Keys, bits and indices: the lowest is the highest turned, and `and` is `or` of bits turned. */
+static void take_whole(const rowscan_spec *spec, const rs_op *op, rowscan_spec *universal) {
+  universal->in_type = universal->out_type = universal->acc_type = ROWSCAN_U64;
+  if (op->kind == RS_ORDER)
+    universal->op = ROWSCAN_MAX;
+  else if (op->kind == RS_BITS)
+    universal->op = spec->op == ROWSCAN_XOR ? ROWSCAN_XOR : ROWSCAN_OR;
+  if (op->kind != RS_INDEX)
+    return;
+  universal->op = ROWSCAN_ARGMAX;
+  universal->flags |= spec->flags & ROWSCAN_TIES_FIRST;
+  universal->out_type = universal->acc_type = ROWSCAN_I64;
+  if (is_segmented(spec)) /* elements have 4 bytes at most: check_total of spec/spec.c */
+    universal->in_type = ROWSCAN_U32;
+}
+
+bool rs_universal_spec(const rowscan_spec *spec, rowscan_spec *universal) {
+  const rs_op *op = rs_op_of(spec->op);
+  if (!is_served(spec))
+    return false;
+  rowscan_type number = rs_is_fixed(spec->acc_type) ? ROWSCAN_F64 : number_of(spec->acc_type);
+  *universal = (rowscan_spec){.size = sizeof *universal,
+                              .op = spec->op,
+                              .in_type = number,
+                              .out_type = number,
+                              .acc_type = rs_is_fixed(spec->acc_type) ? ROWSCAN_FIXED_0 : number,
+                              .flags = ROWSCAN_UNIVERSAL | (spec->flags & ROWSCAN_DELAYS),
+                              .length = RS_ANY_LENGTH,
+                              .layout = spec->layout,
+                              .row_rank = RS_UNIVERSAL_RANK};
+  if (op->kind == RS_ORDER || op->kind == RS_BITS || op->kind == RS_INDEX)
+    take_whole(spec, op, universal);
+  if (op->kind == RS_RECURRENCE) {
+    universal->mask_mode = ROWSCAN_MASK_COEFFICIENT;
+    universal->mask_type = number;
+  }
+  if (is_segmented(spec)) {
+    universal->segment_mode = ROWSCAN_MASK_HEADS;
+    universal->segment_type = ROWSCAN_BOOL;
+  }
+  return true;
+}
+
+/* ---- terms ------------------------------------------------------------------------------------------------------- */
+
+static rs_element_bits bits_of(rowscan_type type) {
+  switch (type) {
+  case ROWSCAN_F16:
+    return (rs_element_bits){0x7fff, 0x7fff, 0x7c00};
+  case ROWSCAN_BF16:
+    return (rs_element_bits){0x7fff, 0x7fff, 0x7f80};
+  case ROWSCAN_F32:
+    return (rs_element_bits){0x7fffffff, 0x7fffffff, 0x7f800000};
+  case ROWSCAN_F64:
+    return (rs_element_bits){INT64_MAX, INT64_MAX, UINT64_C(0x7ff) << 52};
+  default:
+    return (rs_element_bits){UINT64_MAX, 0, 0};
+  }
+}
+
+static bool wants_lowest(const rowscan_spec *spec) {
+  return spec->op == ROWSCAN_MIN || spec->op == ROWSCAN_ARGMIN;
+}
+
+/* Of extrema and indices: what elements are compared as. */
+static int compared_as(rowscan_type type) {
+  switch (rs_type_kind(type)) {
+  case RS_FLOAT:
+    return (int)number_of(type);
+  case RS_SIGNED:
+    return RS_IS_I64;
+  default:
+    return RS_IS_U64;
+  }
+}
+
+/* The key of the lowest value of a type, or, turned, of the highest one. */
+static uint64_t least_key(rowscan_type type, bool turned) {
+  int bits = 8 * (int)rowscan_type_bytes(type);
+  switch (rs_type_kind(type)) {
+  case RS_FLOAT: /* keys of infinities: Keys of kernels/ops.cuh */
+    if (number_of(type) == ROWSCAN_F64)
+      return UINT64_C(0x000fffffffffffff);
+    return turned ? ~UINT64_C(0xff800000) : UINT64_C(0x007fffff);
+  case RS_SIGNED:
+    return (UINT64_C(1) << 63) - (UINT64_C(1) << (bits - 1));
+  case RS_BOOL:
+    return turned ? ~UINT64_C(1) : 0;
+  default:
+    return turned ? ~(UINT64_MAX >> (64 - bits)) : 0;
+  }
+}
+
+static void tell_types(rs_terms *terms, const rs_rows *rows, const rowscan_spec *spec) {
+  for (int a = 0; a < RS_ALL_ARRAYS; a++) {
+    terms->type[a] = (int)rs_array_type(spec, (rs_which)a);
+    terms->bytes[a] = (int)rows->array[a].bytes;
+  }
+  if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
+    terms->type[RS_MORE_IN] = (int)spec->mask_type;
+  if (rs_spec_has_segments(spec))
+    terms->type[RS_SEGMENTS] = (int)spec->mask_type;
+  terms->in = bits_of(spec->in_type);
+  terms->mask = bits_of(spec->mask_type);
+  terms->segments = bits_of((rowscan_type)terms->type[RS_SEGMENTS]);
+}
+
+/* How segments begin, as kernels/further.cuh numbers it. */
+static int told_of(const rowscan_spec *spec) {
+  enum { MARKED_ITSELF = 1, MARKED_BEFORE, KEY_CHANGES };
+  return rs_spec_segments(spec) == ROWSCAN_MASK_KEYS ? KEY_CHANGES
+         : rs_spec_marks_last(spec)                  ? MARKED_BEFORE
+                                                     : MARKED_ITSELF;
+}
+
+static void tell(rs_terms *terms, const rs_rows *rows, const rowscan_spec *spec) {
+  const rs_op *op = rs_op_of(spec->op);
+  rowscan_type compared = op->kind == RS_INDEX ? spec->in_type : spec->acc_type;
+  *terms = (rs_terms){.selects = spec->mask_mode == ROWSCAN_MASK_SELECT,
+                      .multiplies = spec->mask_mode == ROWSCAN_MASK_MULTIPLY,
+                      .told = is_segmented(spec) ? told_of(spec) : 0,
+                      .omits = (spec->flags & ROWSCAN_OMIT_NAN) != 0,
+                      .reverse = (spec->flags & ROWSCAN_REVERSE) != 0,
+                      .exclusive = (spec->flags & ROWSCAN_EXCLUSIVE) != 0,
+                      .turn = wants_lowest(spec) || spec->op == ROWSCAN_AND ? UINT64_MAX : 0};
+  tell_types(terms, rows, spec);
+  if (op->kind == RS_ORDER || op->kind == RS_INDEX) {
+    terms->numbers = compared_as(compared);
+    terms->least = least_key(compared, wants_lowest(spec));
+  }
+  if (rs_is_fixed(spec->acc_type)) {
+    terms->scale = (double)(UINT64_C(1) << rs_point_of(spec->acc_type));
+    terms->unit = 1 / terms->scale;
+  }
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static void move_array(rs_rows *rows, rs_which from, rs_which to) {
+  rows->array[to] = rows->array[from];
+  memset(&rows->array[from], 0, sizeof rows->array[from]);
+}
+
+/* In the order of the scan: from the last element on. */
+static void turn(rs_operand *array, int64_t length) {
+  if (length && array->data)
+    array->data = (char *)array->data + (length - 1) * array->step * array->bytes;
+  array->step = -array->step;
+}
+
+/* Dimensions of size 1 before those that there are. */
+static void widen(rs_rows *rows) {
+  int more = RS_UNIVERSAL_RANK - rows->rank;
+  for (int a = 0; a < RS_ALL_ARRAYS; a++) {
+    int64_t *stride = rows->array[a].stride;
+    memmove(stride + more, stride, (size_t)rows->rank * sizeof *stride);
+    memset(stride, 0, (size_t)more * sizeof *stride);
+  }
+  memmove(rows->shape + more, rows->shape, (size_t)rows->rank * sizeof *rows->shape);
+  for (int d = 0; d < more; d++)
+    rows->shape[d] = 1;
+  rows->rank = RS_UNIVERSAL_RANK;
+}
+
+void rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, const rowscan_spec *spec) {
+  *to = *rows;
+  to->length = rs_length(spec, rows);
+  if (!rows->further)
+    memset(to->array + RS_ARRAYS, 0, RS_FURTHER * sizeof *to->array);
+  to->further = true;
+  if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
+    move_array(to, RS_MASK, RS_MORE_IN);
+  if (rs_spec_has_segments(spec))
+    move_array(to, RS_MASK, RS_SEGMENTS);
+  for (int a = 0; a < RS_ALL_ARRAYS && spec->flags & ROWSCAN_REVERSE; a++)
+    if (a != RS_INIT && a != RS_TOTALS)
+      turn(&to->array[a], to->length);
+  widen(to);
+  tell(terms, to, spec);
+  to->terms = terms;
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * A warp has a row, or eight columns, of which each lane of four has steps of its own; rows that are few or long are
+ * cut over blocks. A thread has two vectors of each array on their way, but one where totals are large.
+ */
+void rs_tune_universal(const rowscan_spec *spec, rs_shape kernels[]) {
+  enum { VECTOR = 4, COLUMN_LANES = 4, THREADS = 128, CUT_WARPS = 8, ROW_TILES = 255, CUT_TILES = 1 << 25 };
+  bool large = rs_spec_register_bytes(spec) > 8, columns = spec->layout == ROWSCAN_LAYOUT_COLUMNS;
+  rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .vector = VECTOR, .chunks = large ? 1 : 2, .warps = 1};
+  s.lanes = columns ? COLUMN_LANES : 32;
+  s.threads = THREADS;
+  s.min_blocks = large ? 4 : 6;
+  s.tiles = ROW_TILES;
+  kernels[RS_KERNEL_ANY] = s;
+  s.made_of = RS_TEMPLATE_DIRECT;
+  s.lanes = 32;
+  s.warps = CUT_WARPS;
+  s.threads = 32 * CUT_WARPS;
+  s.min_blocks = large ? 2 : 3;
+  s.tiles = CUT_TILES;
+  kernels[RS_KERNEL_LONG_ANY] = s;
+}

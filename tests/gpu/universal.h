@@ -1,0 +1,19 @@
+/*
+ * universal.h - runs by universal kernels, which no context chooses while it waits for others
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef GPU_UNIVERSAL_H
+#define GPU_UNIVERSAL_H
+
+#include "check.h"
+
+/* Whether there are universal kernels for a spec. */
+bool universal_serves(const rowscan_spec *spec);
+
+/* Queues a scan by them. */
+bool universal_queue(const check_run *run, device_stream stream);
+
+/* Before the suite's context is closed. */
+void universal_close(void);
+
+#endif
