@@ -19,8 +19,14 @@
 #include "row.cuh"
 #include "terms.h"
 
-// ---- numbers and bits
-// ------------------------------------------------------------------------------------------------
+// A function that is called, and has its code once, whatever the places that call it.
+#ifdef __CUDACC__
+#define RS_CALLED static __device__ __noinline__
+#else
+#define RS_CALLED static __attribute__((noinline))
+#endif
+
+// ---- numbers and bits ---------------------------------------------------------------------------------------------
 
 template <class A> struct BitsFor { using type = u64; };
 template <> struct BitsFor<f32> { using type = u32; };
@@ -139,8 +145,7 @@ template <int N, class B, class A> RS_DEVICE void narrow_all(int type, const A *
   }
 }
 
-// ---- operators
-// -------------------------------------------------------------------------------------------------------
+// ---- operators ----------------------------------------------------------------------------------------------------
 
 // Those that take and show numbers of type A.
 template <class O, bool MULTIPLY = false, bool FACTOR = false> struct UniversalNumbers {
@@ -398,8 +403,7 @@ template <class O> constexpr bool counts_elements<Unsegmented<O>> = counts_eleme
 template <class O> constexpr bool counts_elements<InSegments<O>> = counts_elements<O>;
 template <class O> constexpr bool is_exact<Unsegmented<O>> = is_exact<O>;
 
-// ---- the problem
-// -----------------------------------------------------------------------------------------------------
+// ---- the problem --------------------------------------------------------------------------------------------------
 
 struct UniversalRows : FurtherRows<RS_UNIVERSAL_RANK> {
   rs_terms terms;
@@ -434,8 +438,7 @@ template <class U, bool SEGMENTED, i64 MOST> struct FurtherArrays<UniversalProbl
   }
 };
 
-// ---- copies in shared memory
-// -----------------------------------------------------------------------------------------
+// ---- copies in shared memory --------------------------------------------------------------------------------------
 
 // Of an array that a block fetches, N elements of up to 8 bytes for each of the stretches S; in the order of memory,
 // and without gaps where they have fewer bytes. A warp has its own part. WHICH: each array has its own.
@@ -512,7 +515,7 @@ struct BytesPlace {
   }
   template <class S> RS_METHOD bool has_vectors(S s) const {
     int all = S::N * bytes, word = all < 16 ? all : 16;
-    return (apart == bytes || apart == -bytes) && reinterpret_cast<u64>(lowest(s)) % word == 0;
+    return (apart == bytes || apart == -bytes) && (reinterpret_cast<u64>(lowest(s)) & (u64)(word - 1)) == 0;
   }
   // In a copy of the warp: the stretch of a lane; and element e of the group that begins with a lane.
   template <int N> RS_METHOD u8 *stretch(u8 *copy, int lane) const {
@@ -523,7 +526,7 @@ struct BytesPlace {
     return stretch<N>(copy, first + e / N) + (reverse() ? N - 1 - j : j) * bytes;
   }
   // All lanes of the warp come to what follows.
-  template <class S> RS_METHOD void fetch_stretch(u8 *copy, S s) const {
+  template <class S> RS_METHOD void fetch_here(u8 *copy, S s) const {
     constexpr int N = S::N;
     if (s.full && has_vectors(s)) {
       if (s.left > 0) {
@@ -539,25 +542,31 @@ struct BytesPlace {
       }
       return;
     }
+    if (bytes == 1)
+      fetch_apart<u8>(copy, s);
+    else if (bytes == 2)
+      fetch_apart<u16>(copy, s);
+    else if (bytes == 4)
+      fetch_apart<u32>(copy, s);
+    else
+      fetch_apart<u64>(copy, s);
+  }
+  // The lanes of a group fetch one another's elements, neighbours at a time; of less than 4 bytes, for which fetch()
+  // waits, all at once.
+  template <class W, class S> RS_METHOD void fetch_apart(u8 *copy, S s) const {
+    constexpr int N = S::N, AT_A_TIME = sizeof(W) < 4 ? N : 1;
     const int lane = (int)(lane_index() % S::LANES), first = (int)lane_index() - lane, before = lane * N;
     const u8 *from = at + (s.i - before + lane) * apart;
     const i64 next = S::LANES * apart;
-#pragma unroll
+#pragma unroll AT_A_TIME
     for (int k = 0; k < N; k++, from += next) {
       int e = k * S::LANES + lane;
-      if (e < s.left + before) {
-        u8 *to = element<N>(copy, first, e);
-        if (bytes == 1)
-          fetch_one<u8>(to, from);
-        else if (bytes == 2)
-          fetch_one<u16>(to, from);
-        else if (bytes == 4)
-          fetch_one<u32>(to, from);
-        else
-          fetch_one<u64>(to, from);
-      }
+      if (e < s.left + before)
+        fetch_one<W>(element<N>(copy, first, e), from);
     }
   }
+  // The same, called.
+  template <class S> RS_METHOD void fetch_stretch(u8 *copy, S s) const;
   // What was fetched; past the row anything, which is part of no prefix that is stored.
   template <int N, class B> RS_METHOD void fetched(u8 *copy, B *bits) const {
     const u8 *from = stretch<N>(copy, (int)lane_index());
@@ -604,8 +613,16 @@ struct BytesPlace {
   }
 };
 
-// ---- a row
-// -----------------------------------------------------------------------------------------------------------
+template <class S>
+RS_CALLED void fetch_called(u8 *at, i64 apart, int bytes, u8 *copy, typename S::Index i, typename S::Index left,
+                            bool full) {
+  BytesPlace{at, apart, bytes}.fetch_here(copy, S{i, left, full, 0, 0});
+}
+template <class S> RS_METHOD void BytesPlace::fetch_stretch(u8 *copy, S s) const {
+  fetch_called<S>(at, apart, bytes, copy, s.i, s.left, s.full);
+}
+
+// ---- a row --------------------------------------------------------------------------------------------------------
 
 template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGMENTED, MOST>> {
   using P = UniversalProblem<U, SEGMENTED, MOST>;
@@ -616,73 +633,82 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
   using Index = typename IndexFor<(MOST < (1 << 30))>::type;
 
   const UniversalRows &rows;
-  i64 number;
   bool keeps;
+  BytesPlace in, out, mask, factor, segments;
+  u8 *init, *total;
 
   // What a stretch needs of its row, without another one at hand.
   struct Params {
     const UniversalRows *rows;
     BytesPlace in, mask, factor, segments;
-    i64 length;
   };
 
   RS_METHOD Row(const Rows<P::rank> &all, i64 number)
-      : rows(static_cast<const UniversalRows &>(all)), number(number), keeps(all.has(RS_TOTALS)) {
+      : rows(static_cast<const UniversalRows &>(all)), keeps(all.has(RS_TOTALS)) {
+    i64 at[RS_ALL_ARRAYS] = {};
+    u64 left = (u64)number;
+#pragma unroll 1
+    for (int d = P::rank - 1; left; d--) { // until all dimensions before have index 0
+      u64 size = (u64)rows.shape[d], index = left;
+      if (left < size) {
+        left = 0;
+      } else if ((left | size) >> 32) {
+        index = left % size;
+        left /= size;
+      } else {
+        index = (u32)left % (u32)size;
+        left = (u32)left / (u32)size;
+      }
+      each([&](int a) { at[a] += (i64)index * stride(a, d); });
+    }
+    auto place = [&](int a) {
+      int bytes = rows.terms.bytes[a];
+      return BytesPlace{first(a) + at[a] * bytes, step(a) * bytes, bytes};
+    };
+    in = place(RS_IN);
+    out = place(RS_OUT);
+    mask = place(RS_MASK);
+    if constexpr (U::FACTORS)
+      factor = place(RS_MORE_IN);
+    if constexpr (SEGMENTED)
+      segments = place(RS_SEGMENTS);
+    init = first(RS_INIT) + at[RS_INIT] * rows.terms.bytes[RS_INIT];
+    total = first(RS_TOTALS) + at[RS_TOTALS] * rows.terms.bytes[RS_TOTALS];
+  }
+  RS_METHOD Params params() const {
+    return {&rows, in, mask, factor, segments};
   }
   RS_METHOD Index length() const {
     return (Index)rows.length;
   }
+  RS_METHOD bool masked() const {
+    return rows.terms.selects | rows.terms.multiplies;
+  }
 
-  // Where it begins in an array, in elements.
-  RS_METHOD i64 offset(const i64 *stride) const {
-    u64 left = (u64)number;
-    i64 offset = 0;
-#pragma unroll 1
-    for (int d = P::rank - 1; left; d--) { // the first dimensions of what is counted in the last ones alone are 0
-      u64 size = (u64)rows.shape[d], index = left;
-      if (left >= size) {
-        if ((left | size) >> 32) {
-          index = left % size;
-          left /= size;
-        } else {
-          index = (u32)left % (u32)size;
-          left = (u32)left / (u32)size;
-        }
-      } else {
-        left = 0;
-      }
-      offset += (i64)index * stride[d];
-    }
-    return offset;
-  }
-  RS_METHOD BytesPlace place(int which) const {
-    int bytes = rows.terms.bytes[which];
-    if (which < RS_ARRAYS)
-      return {rows.template data<u8>(which) + offset(rows.stride[which]) * bytes,
-              which < RS_ELEMENTS ? rows.step[which] * bytes : 0, bytes};
-    int further = which - RS_ARRAYS;
-    return {static_cast<u8 *>(rows.further_at[further]) + offset(rows.further_stride[further]) * bytes,
-            rows.further_step[further] * bytes, bytes};
-  }
-  RS_METHOD Params params() const {
-    const rs_terms &terms = rows.terms;
-    Params p{&rows, place(RS_IN), {}, {}, {}, rows.length};
-    if (terms.selects | terms.multiplies)
-      p.mask = place(RS_MASK);
+  // ---- where it is
+
+  template <class F> RS_METHOD static void each(const F &f) {
+    f(RS_IN), f(RS_OUT), f(RS_MASK), f(RS_INIT), f(RS_TOTALS);
     if constexpr (U::FACTORS)
-      p.factor = place(RS_MORE_IN);
+      f(RS_MORE_IN);
     if constexpr (SEGMENTED)
-      p.segments = place(RS_SEGMENTS);
-    return p;
+      f(RS_SEGMENTS);
   }
-
+  RS_METHOD i64 stride(int a, int d) const {
+    return a < RS_ARRAYS ? rows.stride[a][d] : rows.further_stride[a - RS_ARRAYS][d];
+  }
+  RS_METHOD i64 step(int a) const {
+    return a < RS_ARRAYS ? rows.step[a] : rows.further_step[a - RS_ARRAYS];
+  }
+  RS_METHOD u8 *first(int a) const {
+    return static_cast<u8 *>(a < RS_ARRAYS ? rows.at[a] : rows.further_at[a - RS_ARRAYS]);
+  }
   // ---- its ends
 
   RS_METHOD Acc started(Acc without) const {
     if (!rows.has(RS_INIT))
       return without;
-    BytesPlace at = place(RS_INIT);
-    Bits bits = (Bits)load_bits_of(at.bytes, at.at);
+    Bits bits = (Bits)load_bits_of(rows.terms.bytes[RS_INIT], init);
     return Op::started(U::first(rows.terms, rows.terms.type[RS_INIT], bits));
   }
   RS_METHOD Acc start() const {
@@ -692,25 +718,22 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
     return started(Op::identity());
   }
   RS_METHOD void keep(Acc value) const {
-    if (!keeps)
-      return;
-    BytesPlace at = place(RS_TOTALS);
-    store_bits_of(at.bytes, at.at, U::keep(rows.terms, rows.terms.type[RS_TOTALS], rows.length, Op::own(value)));
+    if (keeps)
+      store_bits_of(rows.terms.bytes[RS_TOTALS], total,
+                    U::keep(rows.terms, rows.terms.type[RS_TOTALS], rows.length, Op::own(value)));
   }
 
   // ---- its elements
 
   template <class S> RS_METHOD void fetch_stretch(S &s) const {
-    const rs_terms &terms = rows.terms;
-    place(RS_IN).fetch_stretch(Copies<S>::template of<IN_COPY>(s), s);
-    if (terms.selects | terms.multiplies)
-      place(RS_MASK).fetch_stretch(Copies<S>::template of<MASK_COPY>(s), s);
+    in.fetch_stretch(Copies<S>::template of<IN_COPY>(s), s);
+    if (masked())
+      mask.fetch_stretch(Copies<S>::template of<MASK_COPY>(s), s);
     if constexpr (U::FACTORS)
-      place(RS_MORE_IN).fetch_stretch(Copies<S>::template of<FACTOR_COPY>(s), s);
+      factor.fetch_stretch(Copies<S>::template of<FACTOR_COPY>(s), s);
     if constexpr (SEGMENTED) {
-      BytesPlace segments = place(RS_SEGMENTS);
       segments.fetch_stretch(Copies<S>::template of<SEGMENT_COPY>(s), s);
-      if (terms.told != MARKED_ITSELF && s.i > 0 && s.left > 0)
+      if (rows.terms.told != MARKED_ITSELF && s.i > 0 && s.left > 0)
         *Copies<S>::before(s) = load_bits_of(segments.bytes, segments.at + (s.i - 1) * segments.apart);
     }
   }
@@ -797,7 +820,7 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
             own[j] = U::Op::identity();
       }
     U::template show<N>(rows.terms, rows.terms.type[RS_OUT], rows.length, own, bits);
-    place(RS_OUT).store(Copies<S>::template of<IN_COPY>(s), s, bits);
+    out.store(Copies<S>::template of<IN_COPY>(s), s, bits);
   }
 };
 
@@ -811,6 +834,7 @@ struct VectorFor<UniversalProblem<U, SEGMENTED, MOST>, N, S, true> {
     using Part = Acc;
     static constexpr bool FINDS_END = false;
     S stretch;
+    Acc x[N]; // after total(), of each element
 
     struct Elements {
       const Nothing *at;
@@ -821,14 +845,14 @@ struct VectorFor<UniversalProblem<U, SEGMENTED, MOST>, N, S, true> {
     RS_METHOD type forgotten() const {
       return *this;
     }
-    RS_METHOD Part total(const typename R::Params &params) const {
-      Acc x[N];
+    RS_METHOD Part total(const typename R::Params &params) {
       R::totals(stretch, params, x);
       return ::total<Op, N>(x);
     }
-    RS_METHOD void prefixes(Acc, Part before, Part after, Acc *prefix, const typename R::Params &params) const {
-      Acc x[N];
-      R::totals(stretch, params, x);
+    RS_METHOD Part total(const typename R::Params &params) const {
+      return type(*this).total(params);
+    }
+    RS_METHOD void prefixes(Acc, Part before, Part after, Acc *prefix, const typename R::Params &) const {
       carries<Op, N>(before, x, prefix);
       prefix[N] = after;
     }

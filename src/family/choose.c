@@ -5,7 +5,9 @@
 #include "choose.h"
 
 #include "family.h"
+#include "spec/developer.h"
 #include "spec/types.h"
+#include "universal.h"
 
 /* Any a, up to INT64_MAX. */
 static rs_sharing sharing_of(const rs_shape *shape) {
@@ -76,6 +78,8 @@ static rs_kernel best_of_any_length(const rs_kernels *all, const rs_rows *rows) 
 rs_kernel rs_kernels_choose(const rs_kernels *all, const rs_rows *rows) {
   if (all->geometry.forced)
     return all->only;
+  if (all->spec->flags & ROWSCAN_UNIVERSAL)
+    return rs_universal_choose(&all->geometry, rows, all->multiprocessors);
   rowscan_regime regime = all->geometry.regime;
   if (regime == ROWSCAN_REGIME_COLUMN)
     return rs_column_kernel(rs_columns_chosen(&all->geometry, rows));

@@ -111,7 +111,7 @@ bool rs_tune_warp_each(const rowscan_spec *spec, bool words, int64_t length, int
 bool rs_tune_long(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel kernel, int64_t length, int64_t rows,
                   int multiprocessors) {
   const rs_shape *cut = &geometry->shape[kernel];
-  if (rs_spec_has_further(spec) || spec->flags & ROWSCAN_UNIVERSAL)
+  if (rs_spec_has_further(spec))
     return rs_tune_further_long(spec, geometry->shape, length, rows, multiprocessors);
   if (spec->length == RS_ANY_LENGTH)
     return cut_any_length(spec, kernel == RS_KERNEL_LONG_ALIGNED, length, rows, multiprocessors);

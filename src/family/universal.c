@@ -60,7 +60,7 @@ bool rs_universal_spec(const rowscan_spec *spec, rowscan_spec *universal) {
                               .acc_type = rs_is_fixed(spec->acc_type) ? ROWSCAN_FIXED_0 : number,
                               .flags = ROWSCAN_UNIVERSAL | (spec->flags & ROWSCAN_DELAYS),
                               .length = RS_ANY_LENGTH,
-                              .layout = spec->layout,
+                              .layout = ROWSCAN_LAYOUT_ROWS,
                               .row_rank = RS_UNIVERSAL_RANK};
   if (op->kind == RS_ORDER || op->kind == RS_BITS || op->kind == RS_INDEX)
     take_whole(spec, op, universal);
@@ -214,21 +214,22 @@ void rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, const 
   to->terms = terms;
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+/* ---- shapes and choice ------------------------------------------------------------------------------------------- */
 
 /*
  * A warp has a row, or eight columns, of which each lane of four has steps of its own; rows that are few or long are
- * cut over blocks. A thread has two vectors of each array on their way, but one where totals are large.
+ * cut over blocks. A thread has one vector of each array.
  */
 void rs_tune_universal(const rowscan_spec *spec, rs_shape kernels[]) {
   enum { VECTOR = 4, COLUMN_LANES = 4, THREADS = 128, CUT_WARPS = 8, ROW_TILES = 255, CUT_TILES = 1 << 25 };
-  bool large = rs_spec_register_bytes(spec) > 8, columns = spec->layout == ROWSCAN_LAYOUT_COLUMNS;
-  rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .vector = VECTOR, .chunks = large ? 1 : 2, .warps = 1};
-  s.lanes = columns ? COLUMN_LANES : 32;
+  bool large = rs_spec_register_bytes(spec) > 8;
+  rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .vector = VECTOR, .chunks = 1, .warps = 1, .lanes = 32};
   s.threads = THREADS;
   s.min_blocks = large ? 4 : 6;
   s.tiles = ROW_TILES;
   kernels[RS_KERNEL_ANY] = s;
+  s.lanes = COLUMN_LANES;
+  kernels[RS_KERNEL_WALK] = s;
   s.made_of = RS_TEMPLATE_DIRECT;
   s.lanes = 32;
   s.warps = CUT_WARPS;
@@ -236,4 +237,21 @@ void rs_tune_universal(const rowscan_spec *spec, rs_shape kernels[]) {
   s.min_blocks = large ? 2 : 3;
   s.tiles = CUT_TILES;
   kernels[RS_KERNEL_LONG_ANY] = s;
+}
+
+/* Rows are neighbours, and their elements are not. */
+static bool are_columns(const rs_rows *rows) {
+  const rs_operand *out = &rows->array[RS_OUT], *in = &rows->array[RS_IN];
+  const rs_operand *main = out->data ? out : in;
+  return main->step != 1 && main->step != -1 && rs_neighbours(main, rows) && rows->shape[rows->rank - 1] > 1;
+}
+
+/* So many rows, or columns, keep a multiprocessor busy; fewer are cut over blocks if they are not short. */
+rs_kernel rs_universal_choose(const rs_geometry *geometry, const rs_rows *rows, int multiprocessors) {
+  enum { LEAST = 4096, ROWS = 4, COLUMNS = 32 };
+  bool columns = are_columns(rows);
+  rs_kernel whole = columns ? RS_KERNEL_WALK : RS_KERNEL_ANY;
+  int64_t enough = (int64_t)(columns ? COLUMNS : ROWS) * multiprocessors;
+  bool cut = rows->length > rs_most(&geometry->shape[whole]) || (rows->length >= LEAST && rows->count < enough);
+  return cut ? RS_KERNEL_LONG_ANY : whole;
 }

@@ -2,18 +2,22 @@
  * universal.h - the spec of the universal kernels that serve a spec, and rows as they are told them
  * SPDX-License-Identifier: MIT
  *
- * A universal kernel is compiled for an operator, its accumulator and a layout, and for segments or none. All else that
- * a spec has, a launch tells (kernels/terms.h). So a few dozen kernels serve every spec of the library's own operators.
+ * A universal kernel is compiled for an operator and its accumulator, and for segments or none. All else that a spec
+ * has, a launch tells (kernels/terms.h). So a hundred kernels serve every spec of the library's own operators.
  */
 #ifndef RS_UNIVERSAL_H
 #define RS_UNIVERSAL_H
 
 #include "spec/rows.h"
+#include "tune.h"
 
 /* The spec that the kernels for a complete spec have: with ROWSCAN_UNIVERSAL. False: there are none. */
 bool rs_universal_spec(const rowscan_spec *spec, rowscan_spec *universal);
 
 /* Rows of a spec as rows of its universal one, and what their launches tell, which `to` points to. */
 void rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, const rowscan_spec *spec);
+
+/* Which of its three kernels serves such rows: a warp each, columns side by side, or cut over blocks. */
+rs_kernel rs_universal_choose(const rs_geometry *geometry, const rs_rows *rows, int multiprocessors);
 
 #endif
