@@ -43,8 +43,11 @@ typedef struct rs_store_options {
   int64_t limit_bytes; /* <= 0: 256 MB */
   const char *packs;   /* files of packs, and directories of *.pack, between colons; NULL: $ROWSCAN_CACHE_PACKS; "off":
                           none, not even the following */
-  const char *installed_packs; /* such a directory, which need not be there; NULL: none */
-  rs_log log;                  /* whose messages have one line each */
+  const char *installed_packs;                        /* such a directory, which need not be there; NULL: none */
+  const void *(*built_in)(void *user, size_t *bytes); /* a pack in memory, which stays there; asked for once, with the
+                                                         first miss, whatever `packs` says. NULL, or NULL: none */
+  void *built_in_user;
+  rs_log log; /* whose messages have one line each */
 } rs_store_options;
 
 /*

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,9 @@ struct rs_tier {
   size_t room;
   rs_text unused; /* what is told of those that are not used, see rs_store_unused */
   int unused_count;
+  pthread_mutex_t lock; /* of what follows */
+  bool asked;
+  tier_pack built_in; /* path NULL: there is none */
 };
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
@@ -80,9 +84,14 @@ static bool add_list(rs_tier *tier, const char *list, bool variable, bool later)
 bool rs_tier_choose(rs_store *store) {
   const rs_store_options *options = &store->options;
   const char *list = options->packs ? options->packs : secure_getenv("ROWSCAN_CACHE_PACKS");
-  if (list && rs_is_word(list, "off"))
+  bool off = list && rs_is_word(list, "off");
+  if (off && !options->built_in)
     return true;
   store->tier = calloc(1, sizeof *store->tier);
+  if (store->tier)
+    pthread_mutex_init(&store->tier->lock, NULL); /* which cannot fail with no attributes */
+  if (off)
+    return store->tier != NULL;
   if (!store->tier || (list && !add_list(store->tier, list, !options->packs, options->later)))
     return false;
   return !options->installed_packs || add_name(store->tier, strdup(options->installed_packs), false, true);
@@ -218,6 +227,9 @@ void rs_tier_close(rs_tier *tier) {
   for (int i = 0; tier && i < tier->name_count; i++)
     free(tier->names[i].path);
   if (tier) {
+    rs_pack_close(&tier->built_in.pack);
+    free(tier->built_in.path);
+    pthread_mutex_destroy(&tier->lock);
     rs_text_free(&tier->unused);
     free(tier->names);
     free(tier->packs);
@@ -235,23 +247,46 @@ static void tell(const rs_store *store, const tier_pack *one, const rs_loaded *l
     rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "an entry of pack %s is not used: %s", one->path, damage);
 }
 
+/* NULL: there is none, or no memory. */
+static const tier_pack *built_in(rs_store *store) {
+  rs_tier *tier = store->tier;
+  pthread_mutex_lock(&tier->lock);
+  if (!tier->asked && store->options.built_in) {
+    size_t bytes = 0;
+    const void *memory = store->options.built_in(store->options.built_in_user, &bytes);
+    const char *damage = memory ? rs_pack_view(&tier->built_in.pack, memory, bytes) : NULL;
+    if (damage)
+      rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "the kernels inside of the library are not used: %s",
+                  damage);
+    else if (memory)
+      tier->built_in.path = strdup("inside of the library");
+  }
+  tier->asked = true;
+  pthread_mutex_unlock(&tier->lock);
+  return tier->built_in.path ? &tier->built_in : NULL;
+}
+
 /* stem: its bytes; 0: by the whole key. damaged: NULL: nothing is told. */
-static bool get(rs_store *store, const char *key, size_t stem, rs_loaded *loaded, const char **path, int *damaged) {
-  const rs_tier *tier = store->tier;
-  for (int i = 0; tier && i < tier->count; i++) {
-    const tier_pack *one = &tier->packs[i];
-    const char *damage;
-    bool found =
-        stem ? rs_pack_get_stem(&one->pack, key, stem, loaded, &damage) : rs_pack_get(&one->pack, key, loaded, &damage);
-    *path = one->path;
-    if (found)
-      return true;
-    if (!damage || !damaged)
-      continue;
+static bool get_from(rs_store *store, const tier_pack *one, const char *key, size_t stem, rs_loaded *loaded,
+                     const char **path, int *damaged) {
+  const char *damage;
+  bool found =
+      stem ? rs_pack_get_stem(&one->pack, key, stem, loaded, &damage) : rs_pack_get(&one->pack, key, loaded, &damage);
+  *path = one->path;
+  if (!found && damage && damaged) {
     *damaged += !loaded->error;
     tell(store, one, loaded, damage);
   }
-  return false;
+  return found;
+}
+
+static bool get(rs_store *store, const char *key, size_t stem, rs_loaded *loaded, const char **path, int *damaged) {
+  const rs_tier *tier = store->tier;
+  for (int i = 0; tier && i < tier->count; i++)
+    if (get_from(store, &tier->packs[i], key, stem, loaded, path, damaged))
+      return true;
+  const tier_pack *own = tier ? built_in(store) : NULL;
+  return own && get_from(store, own, key, stem, loaded, path, damaged);
 }
 
 /* What is damaged by its key is so by its stem, and told once. */

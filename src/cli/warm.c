@@ -20,7 +20,7 @@ enum { MOST_TOLD = 20 }; /* failures on standard error */
 
 typedef struct warm_job {
   const char *file, *arch_list, *op_file;
-  bool general;
+  bool general, universal;
   int jobs;
   int64_t limit;
   bool as_json, quiet;
@@ -80,7 +80,7 @@ static int make_general_list(warm_job *job) {
 /* ---- warming ----------------------------------------------------------------------------------------------------- */
 
 static void tell_failure(warm_job *job, const rowscan_warmed *one) {
-  long long line = job->lines[one->spec];
+  long long line = job->universal ? one->spec + 1 : job->lines[one->spec];
   job->failed++;
   if (job->as_json) {
     json_object(&job->json, NULL);
@@ -148,9 +148,10 @@ static int warm(warm_job *job, rowscan_context *context) {
   double start = rs_now_seconds();
   if (!job->quiet && progress_possible())
     progress_start();
-  rowscan_status status = rowscan_warm(context, ROWSCAN_WARMING(.specs = job->specs, .spec_count = job->count,
-                                                                .archs = archs, .arch_count = job->archs.count,
-                                                                .threads = job->jobs, .visit = note, .user = job));
+  rowscan_status status =
+      rowscan_warm(context, ROWSCAN_WARMING(.specs = job->specs, .spec_count = job->count, .archs = archs,
+                                            .arch_count = job->archs.count, .threads = job->jobs, .visit = note,
+                                            .user = job, .universal = job->universal));
   progress_end();
   const char *error = status != ROWSCAN_OK && !job->failed ? rowscan_last_error() : NULL;
   if (error)
@@ -159,12 +160,32 @@ static int warm(warm_job *job, rowscan_context *context) {
   return status == ROWSCAN_OK ? EXIT_OK : EXIT_FAILED;
 }
 
+/* One list, and no more. */
+static int check_list(const warm_job *job) {
+  const char *option = job->general ? "--general" : "--universal";
+  if (job->file && (job->general || job->universal))
+    return say_usage("extra operand '%s': %s replaces the list", job->file, option);
+  if (job->general && job->universal)
+    return say_usage("--universal: --general is a list of its own");
+  return job->file || job->general || job->universal
+             ? OPTIONS_READ
+             : say_usage("missing operand: FILE, or one of the options --general and --universal");
+}
+
+static int make_list(warm_job *job) {
+  if (!job->universal)
+    return job->general ? make_general_list(job) : read_list(job);
+  job->file = "--universal";
+  return EXIT_OK;
+}
+
 int command_warm(int argc, char **argv) {
   warm_job job = {.limit = -1, .json = {.file = stdout}};
   const cli_option options[] = {
       ARCHS_OPTION(job.arch_list),
       OP_FILE_OPTION(job.op_file),
       {"general", 0, &kind_switch, &job.general, "instead of FILE: kernels for any length, of common scans"},
+      {"universal", 0, &kind_switch, &job.universal, "instead of FILE: kernels that serve every scan at once"},
       {"limit", 0, &kind_count, &job.limit, "bytes that the cache may hold (268435456)"},
       {"jobs", 'j', &kind_natural, &job.jobs, "number of compiles at the same time (0: one for each processor)"},
       {"json", 0, &kind_switch, &job.as_json, "print a summary as a JSON object"},
@@ -172,7 +193,7 @@ int command_warm(int argc, char **argv) {
   };
   const cli_syntax syntax = {
       .name = "warm",
-      .operands = "FILE|--general",
+      .operands = "FILE|--general|--universal",
       .operand_more = 1,
       .about =
           "Compiles the kernels of a list of scans into the cache, on all cores, for any GPU architectures. Needs\n"
@@ -180,7 +201,9 @@ int command_warm(int argc, char **argv) {
           "'in=f32 length=32768 reverse=1'; # begins a comment. The fields are op, in, out, acc, mask, mask_type,\n"
           "reverse, exclusive, length, layout, row_rank and regime; all but length have defaults. --general stands\n"
           "for a list of its own: sums of f16, bf16, f32, f64, i32, i64 and bool, of any length, forward and in\n"
-          "reverse, with a mask of bool and without a mask, along rows and along columns. With ROWSCAN_CACHE=only\n"
+          "reverse, with a mask of bool and without a mask, along rows and along columns. --universal stands\n"
+          "for the kernels that serve every scan of the operators of rowscan until its own are compiled; a library\n"
+          "that was built where NVRTC was has them inside. With ROWSCAN_CACHE=only\n"
           "nothing is compiled, and missing kernels are reported: in an image that has packs,\n"
           "ROWSCAN_CACHE=off,only rowscan warm ... checks that they are complete, and writes nothing.",
       .options = options,
@@ -196,12 +219,11 @@ int command_warm(int argc, char **argv) {
     status = archs_read(&job.archs, job.arch_list);
   if (status == OPTIONS_READ && !job.limit)
     status = say_usage("--limit: 0 bytes cannot hold a kernel");
-  if (status == OPTIONS_READ && !job.file == !job.general)
-    status = job.file ? say_usage("extra operand '%s': --general replaces the list", job.file)
-                      : say_usage("missing operand: FILE, or the option --general");
+  if (status == OPTIONS_READ)
+    status = check_list(&job);
   if (status != OPTIONS_READ)
     return status;
-  status = job.general ? make_general_list(&job) : read_list(&job);
+  status = make_list(&job);
   host.cache_limit = job.limit > 0 ? job.limit : 0;
   if (status == EXIT_OK)
     status = session_open(&context, &host);

@@ -75,6 +75,50 @@ bool rs_universal_spec(const rowscan_spec *spec, rowscan_spec *universal) {
   return true;
 }
 
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+static int add_once(rowscan_spec specs[], int count, const rowscan_spec *spec) {
+  for (int i = 0; i < count; i++)
+    if (rs_spec_equal(&specs[i], spec))
+      return count;
+  if (count < RS_MOST_UNIVERSAL)
+    specs[count++] = *spec;
+  return count;
+}
+
+/* Of a spec that may be none. */
+static int add_of(rowscan_spec specs[], int count, const rowscan_spec *given) {
+  rowscan_spec spec, universal;
+  return rs_spec_read(&spec, given) == ROWSCAN_OK && rs_universal_spec(&spec, &universal)
+             ? add_once(specs, count, &universal)
+             : count;
+}
+
+static int add_of_types(rowscan_spec specs[], int count, rowscan_spec spec) {
+  static const rowscan_type accumulators[] = {ROWSCAN_TYPE_DEFAULT, ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_FIXED_0};
+  for (int in = ROWSCAN_F16; in <= ROWSCAN_BOOL; in++)
+    for (size_t i = 0; i < sizeof accumulators / sizeof *accumulators; i++) {
+      spec.in_type = (rowscan_type)in;
+      spec.acc_type = accumulators[i];
+      count = add_of(specs, count, &spec);
+    }
+  return count;
+}
+
+int rs_universal_all(rowscan_spec specs[RS_MOST_UNIVERSAL]) {
+  int count = 0;
+  for (int op = 0; rs_op_of((rowscan_op)op); op++) {
+    rowscan_spec spec = {.size = sizeof spec, .op = (rowscan_op)op, .length = 1}, first = spec, masked = spec;
+    first.flags = ROWSCAN_TIES_FIRST;
+    count = add_of_types(specs, add_of_types(specs, count, spec), first);
+    masked.mask_mode = rs_op_has_coefficient(spec.op) ? ROWSCAN_MASK_COEFFICIENT : ROWSCAN_MASK_SELECT;
+    masked.segment_mode = first.segment_mode = ROWSCAN_MASK_HEADS;
+    first.mask_mode = masked.mask_mode;
+    count = add_of_types(specs, add_of_types(specs, count, masked), first);
+  }
+  return count;
+}
+
 /* ---- terms ------------------------------------------------------------------------------------------------------- */
 
 static rs_element_bits bits_of(rowscan_type type) {
@@ -140,7 +184,7 @@ static void tell_types(rs_terms *terms, const rs_rows *rows, const rowscan_spec 
 }
 
 /* How segments begin, as kernels/further.cuh numbers it. */
-static int told_of(const rowscan_spec *spec) {
+static int how_told(const rowscan_spec *spec) {
   enum { MARKED_ITSELF = 1, MARKED_BEFORE, KEY_CHANGES };
   return rs_spec_segments(spec) == ROWSCAN_MASK_KEYS ? KEY_CHANGES
          : rs_spec_marks_last(spec)                  ? MARKED_BEFORE
@@ -152,7 +196,7 @@ static void tell(rs_terms *terms, const rs_rows *rows, const rowscan_spec *spec)
   rowscan_type compared = op->kind == RS_INDEX ? spec->in_type : spec->acc_type;
   *terms = (rs_terms){.selects = spec->mask_mode == ROWSCAN_MASK_SELECT,
                       .multiplies = spec->mask_mode == ROWSCAN_MASK_MULTIPLY,
-                      .told = is_segmented(spec) ? told_of(spec) : 0,
+                      .told = is_segmented(spec) ? how_told(spec) : 0,
                       .omits = (spec->flags & ROWSCAN_OMIT_NAN) != 0,
                       .reverse = (spec->flags & ROWSCAN_REVERSE) != 0,
                       .exclusive = (spec->flags & ROWSCAN_EXCLUSIVE) != 0,
@@ -240,7 +284,7 @@ void rs_tune_universal(const rowscan_spec *spec, rs_shape kernels[]) {
 }
 
 /* Rows are neighbours, and their elements are not. */
-static bool are_columns(const rs_rows *rows) {
+static bool side_by_side(const rs_rows *rows) {
   const rs_operand *out = &rows->array[RS_OUT], *in = &rows->array[RS_IN];
   const rs_operand *main = out->data ? out : in;
   return main->step != 1 && main->step != -1 && rs_neighbours(main, rows) && rows->shape[rows->rank - 1] > 1;
@@ -249,7 +293,7 @@ static bool are_columns(const rs_rows *rows) {
 /* So many rows, or columns, keep a multiprocessor busy; fewer are cut over blocks if they are not short. */
 rs_kernel rs_universal_choose(const rs_geometry *geometry, const rs_rows *rows, int multiprocessors) {
   enum { LEAST = 4096, ROWS = 4, COLUMNS = 32 };
-  bool columns = are_columns(rows);
+  bool columns = side_by_side(rows);
   rs_kernel whole = columns ? RS_KERNEL_WALK : RS_KERNEL_ANY;
   int64_t enough = (int64_t)(columns ? COLUMNS : ROWS) * multiprocessors;
   bool cut = rows->length > rs_most(&geometry->shape[whole]) || (rows->length >= LEAST && rows->count < enough);

@@ -14,6 +14,10 @@
 /* The spec that the kernels for a complete spec have: with ROWSCAN_UNIVERSAL. False: there are none. */
 bool rs_universal_spec(const rowscan_spec *spec, rowscan_spec *universal);
 
+/* All such specs; returns how many, at most RS_MOST_UNIVERSAL. */
+enum { RS_MOST_UNIVERSAL = 128 };
+int rs_universal_all(rowscan_spec specs[RS_MOST_UNIVERSAL]);
+
 /* Rows of a spec as rows of its universal one, and what their launches tell, which `to` points to. */
 void rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, const rowscan_spec *spec);
 

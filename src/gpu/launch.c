@@ -2,6 +2,7 @@
  * launch.c - a run on the GPU
  * SPDX-License-Identifier: MIT
  */
+#include "family/universal.h"
 #include "packed.h"
 #include "program.h"
 #include "tiers.h"
@@ -160,13 +161,19 @@ static rowscan_status launch(rs_program *program, const rs_rows *rows, void *wor
  */
 static rowscan_status launch_serving(rs_program *program, rs_kernel kernel, const rs_rows *rows, void *workspace,
                                      size_t bytes, CUstream stream) {
-  bool told = rows->length == rs_length(&program->spec, rows);
-  rs_program *serving = told ? rs_tiers_serving(program->gpu->tiers, program, kernel, rows) : program;
+  bool whole = rows->length == rs_length(&program->spec, rows);
+  rs_program *serving = whole ? rs_tiers_serving(program->gpu->tiers, program, kernel, rows) : program;
   if (serving == program) {
     rowscan_status status = rs_modules_make(&program->modules, kernel);
     return status ? status : launch(program, rows, workspace, bytes, stream);
   }
-  rs_tiers_count(program->gpu->tiers, program, kernel);
+  rs_tiers_count(program->gpu->tiers, program, kernel, serving);
+  rs_rows told;
+  rs_terms terms;
+  if (serving->spec.flags & ROWSCAN_UNIVERSAL) {
+    rs_universal_rows(&told, &terms, rows, &program->spec);
+    rows = &told;
+  }
   bool own = workspace && rs_kernels_scratch(&serving->kernels, rows) > bytes;
   return launch(serving, rows, own ? NULL : workspace, own ? 0 : bytes, stream);
 }

@@ -11,33 +11,59 @@
 
 #include "base/clock.h"
 #include "base/signals.h"
+#include "family/universal.h"
+#include "spec/developer.h"
 
-typedef struct rs_any_length {
-  struct rs_any_length *next;
+typedef struct rs_shared_program {
+  struct rs_shared_program *next;
   rs_program program;
-} any_length;
+} shared_program;
 
-/* ---- programs for any length ------------------------------------------------------------------------------------- */
+/* ---- programs that several share
+ * ------------------------------------------------------------------------------------- */
 
-static any_length *find_any_length(any_length *one, const rowscan_spec *spec) {
+static shared_program *find_shared(shared_program *one, const rowscan_spec *spec) {
   while (one && !rs_spec_equal(&one->program.spec, spec))
     one = one->next;
   return one;
 }
 
 /* NULL: out of memory. It stays as long as the context. */
-static rs_program *program_for_any(rs_tiers *tiers, const rowscan_spec *spec) {
-  rowscan_spec wanted = *spec;
-  wanted.length = RS_ANY_LENGTH;
+static rs_program *program_for(rs_tiers *tiers, const rowscan_spec *wanted) {
   pthread_mutex_lock(&tiers->lock);
-  any_length *one = find_any_length(tiers->programs, &wanted);
+  shared_program *one = find_shared(tiers->programs, wanted);
   if (!one && (one = malloc(sizeof *one))) {
-    rs_program_open(&one->program, tiers->gpu, &wanted, tiers->gpu->device.arch, true);
+    rs_program_open(&one->program, tiers->gpu, wanted, tiers->gpu->device.arch, true);
     one->next = tiers->programs;
     tiers->programs = one;
   }
   pthread_mutex_unlock(&tiers->lock);
   return one ? &one->program : NULL;
+}
+
+/* NULL: the program has any length itself. */
+static rs_program *program_for_any(rs_tiers *tiers, rs_program *program) {
+  rs_program *any = atomic_load_explicit(&program->any, memory_order_acquire);
+  rowscan_spec wanted = program->spec;
+  if (any || wanted.length == RS_ANY_LENGTH)
+    return any;
+  wanted.length = RS_ANY_LENGTH;
+  any = program_for(tiers, &wanted);
+  if (any)
+    atomic_store_explicit(&program->any, any, memory_order_release);
+  return any;
+}
+
+/* NULL: there are no universal kernels for its spec. */
+static rs_program *program_for_all(rs_tiers *tiers, rs_program *program) {
+  rs_program *universal = atomic_load_explicit(&program->universal, memory_order_acquire);
+  rowscan_spec wanted;
+  if (universal || !rs_universal_spec(&program->spec, &wanted))
+    return universal;
+  universal = program_for(tiers, &wanted);
+  if (universal)
+    atomic_store_explicit(&program->universal, universal, memory_order_release);
+  return universal;
 }
 
 /* ---- the thread -------------------------------------------------------------------------------------------------- */
@@ -210,9 +236,9 @@ void rs_tiers_close_program(rs_program *program) {
 
 /* ---- who serves -------------------------------------------------------------------------------------------------- */
 
-/* Whether there is a kernel for any length beside a program's own. Forced regimes are for those who time them. */
+/* Whether there is another kernel beside a program's own. Forced regimes are for those who time them. */
 static bool may_change(const rs_tiers *tiers, const rs_program *program) {
-  return tiers->compile != ROWSCAN_COMPILE_NOW && program->runnable && program->spec.length > 0 &&
+  return tiers->compile != ROWSCAN_COMPILE_NOW && program->runnable && program->spec.length &&
          program->spec.regime == ROWSCAN_REGIME_AUTO;
 }
 
@@ -221,16 +247,39 @@ static rs_kernel kernel_for(const rs_program *program, const rs_rows *rows) {
   return rows ? rs_kernels_choose(&program->kernels, rows) : rs_geometry_kernel(&program->kernels.geometry, 0);
 }
 
-/* Its kernel takes these rows, and is ready. */
-static bool serves(rs_program *any, const rs_rows *rows) {
+/* Its kernel takes these rows, and is ready, or can be without a compiler; or by one, if it `waits`. */
+static bool serves(rs_program *any, const rs_rows *rows, bool waits) {
   rs_kernel kernel = kernel_for(any, rows);
   return (!rows || rows->length <= rs_most(&any->kernels.geometry.shape[kernel])) &&
-         rs_modules_make(&any->modules, kernel) == ROWSCAN_OK;
+         (waits || rs_modules_look(&any->modules, kernel)) && rs_modules_make(&any->modules, kernel) == ROWSCAN_OK;
+}
+
+/* The same of universal kernels, for rows of a spec. */
+static bool serves_all(rs_program *universal, const rs_rows *rows, const rowscan_spec *spec) {
+  rs_rows told;
+  rs_terms terms;
+  if (rows)
+    rs_universal_rows(&told, &terms, rows, spec);
+  return serves(universal, rows ? &told : NULL, false);
+}
+
+/* Once, where no other kernel is going to serve. */
+static void count_universal(rs_tiers *tiers, const rs_program *program) {
+  bool never = tiers->compile == ROWSCAN_COMPILE_NEVER;
+  atomic_fetch_add_explicit(&tiers->universal_runs, 1, memory_order_relaxed);
+  if ((never || rs_builder_makes(tiers->gpu->builder, program->arch) == RS_MAKES_NOTHING) &&
+      !atomic_exchange_explicit(&tiers->told, true, memory_order_relaxed))
+    rs_log_write(tiers->gpu->log, ROWSCAN_LOG_WARNING,
+                 "sm_%d: scans run by universal kernels, at about half the speed of kernels of their own, for %s",
+                 tiers->gpu->device.arch,
+                 never ? "the option `compile` is never" : "none may be compiled, or there is no NVRTC");
 }
 
 /* What is wanted is asked for once, as soon as there is room. */
-void rs_tiers_count(rs_tiers *tiers, rs_program *program, rs_kernel kernel) {
+void rs_tiers_count(rs_tiers *tiers, rs_program *program, rs_kernel kernel, const rs_program *serving) {
   rs_module *module = &program->modules.of[kernel];
+  if (serving->spec.flags & ROWSCAN_UNIVERSAL)
+    count_universal(tiers, program);
   atomic_fetch_add_explicit(&tiers->runs, 1, memory_order_relaxed);
   int runs = atomic_fetch_add_explicit(&module->runs_of_any, 1, memory_order_relaxed) + 1;
   if (runs < RS_TIERS_RUNS || tiers->compile == ROWSCAN_COMPILE_NEVER ||
@@ -245,13 +294,12 @@ rs_program *rs_tiers_serving(rs_tiers *tiers, rs_program *program, rs_kernel ker
     return program;
   if (program->otherwise)
     return program->otherwise;
-  rs_program *any = atomic_load_explicit(&program->any, memory_order_acquire);
-  if (!any) {
-    any = program_for_any(tiers, &program->spec);
-    if (any)
-      atomic_store_explicit(&program->any, any, memory_order_release);
-  }
-  return any && serves(any, rows) ? any : program; /* which says what is wrong, if it can't be made either */
+  rs_program *any = program_for_any(tiers, program), *universal = program_for_all(tiers, program);
+  if (any && serves(any, rows, false))
+    return any;
+  if (universal && serves_all(universal, rows, &program->spec))
+    return universal;
+  return any && serves(any, rows, true) ? any : program; /* which says what is wrong, if it can't be made either */
 }
 
 static rowscan_status make_serving(rs_program *program, const rs_rows *rows) {
@@ -310,7 +358,7 @@ void rs_tiers_stop(rs_tiers *tiers) {
 
 void rs_tiers_close(rs_tiers *tiers) {
   while (tiers->programs) {
-    any_length *one = tiers->programs;
+    shared_program *one = tiers->programs;
     tiers->programs = one->next;
     rs_program_close(&one->program);
     free(one);

@@ -4,8 +4,9 @@
  *
  * Bits do not depend on the kernel, so that which one serves may change from one run to the next. A kernel that the
  * cache has is loaded at once, which takes less than a millisecond. Else the run goes by the program of the same spec
- * for any length, which is compiled once for all lengths; and what comes back often enough is compiled by a thread of
- * low priority and used from then on. What was captured in a graph stays what it was.
+ * for any length, if the cache has that; else by universal kernels, which are inside of the library; and only where
+ * there are none it waits until that for any length is compiled. What comes back often enough is compiled by a thread
+ * of low priority and used from then on. What was captured in a graph stays what it was.
  */
 #ifndef RS_TIERS_H
 #define RS_TIERS_H
@@ -32,7 +33,7 @@ typedef struct rs_tiers {
   pthread_mutex_t lock; /* of what follows */
   pthread_cond_t wake;  /* the thread has work, or must end */
   pthread_cond_t idle;  /* a kernel is made, or was given up */
-  struct rs_any_length *programs;
+  struct rs_shared_program *programs;
   rs_wanted wanted[RS_TIERS_WANTED];
   int count;
   rs_program *at_work; /* whose kernel the thread makes now */
@@ -40,7 +41,8 @@ typedef struct rs_tiers {
   pthread_t thread;
   bool joined; /* this and the next, under a lock of tiers.c: it is among those of the process that have a thread */
   struct rs_tiers *next;
-  _Atomic int64_t runs, made, failed, made_us; /* as in rowscan_context_info */
+  atomic_bool told; /* that universal kernels serve for good */
+  _Atomic int64_t runs, universal_runs, made, failed, made_us; /* as in rowscan_context_info */
 } rs_tiers;
 
 void rs_tiers_open(rs_tiers *tiers, rs_gpu *gpu, rowscan_compile compile);
@@ -57,12 +59,12 @@ rowscan_status rs_tiers_ready(rs_program *program, const rs_rows *rows);
 
 /*
  * The program that serves a run of a program whose kernel is not loaded: this one, if the cache had the kernel or the
- * run must wait for it, else the one for any length, with its kernel ready. With the device's context current.
+ * run must wait for it, else one whose kernel is ready, for any length or universal. With the device's context current.
  */
 rs_program *rs_tiers_serving(rs_tiers *tiers, rs_program *program, rs_kernel kernel, const rs_rows *rows);
 
-/* A run of a program was served by the one for any length; what has been so often enough is wanted. */
-void rs_tiers_count(rs_tiers *tiers, rs_program *program, rs_kernel kernel);
+/* A run of a program was served by another one; what has been so often enough is wanted. */
+void rs_tiers_count(rs_tiers *tiers, rs_program *program, rs_kernel kernel, const rs_program *serving);
 
 /* Closes a program, whose kernels nobody makes any more. */
 void rs_tiers_close_program(rs_program *program);

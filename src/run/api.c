@@ -114,6 +114,7 @@ rowscan_status rowscan_context_info_get(const rowscan_context *context, rowscan_
   const rs_tiers *tiers = context->gpu.tiers;
   if (tiers) {
     found.any_length_runs = atomic_load_explicit(&tiers->runs, memory_order_relaxed);
+    found.universal_runs = atomic_load_explicit(&tiers->universal_runs, memory_order_relaxed);
     found.background_kernels = atomic_load_explicit(&tiers->made, memory_order_relaxed);
     found.background_failed = atomic_load_explicit(&tiers->failed, memory_order_relaxed);
     found.background_ms = 1e-3 * (double)atomic_load_explicit(&tiers->made_us, memory_order_relaxed);

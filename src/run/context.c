@@ -12,6 +12,7 @@
 
 #include "base/library.h"
 #include "base/status.h"
+#include "gpu/builtin.h"
 #include "spec/arch.h"
 
 static void release_gpu(rowscan_context *context) {
@@ -89,8 +90,14 @@ static const char *find_packs(char path[PATH_MAX]) {
   return ROWSCAN_PACKS;
 }
 
+/* Kernels inside of the library, of the GPU's generation. */
+static const void *built_in(void *user, size_t *bytes) {
+  const rowscan_context *context = user;
+  return rs_builtin_pack(rs_arch_generation(context->gpu.device.arch), bytes);
+}
+
 /* The host engine compiles nothing: what it may be asked of the cache later opens it then. */
-static rs_store *open_store(const rowscan_context *context, const rowscan_options *options, const wishes *wish) {
+static rs_store *open_store(rowscan_context *context, const rowscan_options *options, const wishes *wish) {
   char packs[PATH_MAX];
   return rs_store_open(&(rs_store_options){.dir = options->cache_dir,
                                            .off_by = wish->off_by,
@@ -99,6 +106,8 @@ static rs_store *open_store(const rowscan_context *context, const rowscan_option
                                            .limit_bytes = options->cache_limit,
                                            .packs = options->cache_packs,
                                            .installed_packs = find_packs(packs),
+                                           .built_in = context->engine == ROWSCAN_ENGINE_CUDA ? built_in : NULL,
+                                           .built_in_user = context,
                                            .log = context->log});
 }
 
@@ -214,7 +223,7 @@ static rowscan_status check_kernels(rowscan_context *context) {
   rs_builder *builder = context->gpu.builder;
   rs_store *store = rs_builder_store(builder);
   int arch = context->gpu.device.arch;
-  if (*rs_nvrtc_path(rs_builder_nvrtc(builder)) || has_kernels(store, arch))
+  if (*rs_nvrtc_path(rs_builder_nvrtc(builder)) || rs_builtin_has(rs_arch_generation(arch)) || has_kernels(store, arch))
     return ROWSCAN_OK;
   return rs_fail(ROWSCAN_NO_COMPILER,
                  "GPU %d is sm_%d: NVRTC was not found, and neither the cache (%s) nor a pack has kernels for it%s",

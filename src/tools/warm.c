@@ -16,6 +16,7 @@
 #include "base/pool.h"
 #include "base/sized.h"
 #include "base/status.h"
+#include "family/universal.h"
 #include "run/plan.h"
 #include "spec/arch.h"
 
@@ -23,6 +24,7 @@ typedef struct warming {
   rowscan_context *context;
   const rowscan_warming *list;
   rowscan_spec *specs; /* complete */
+  int64_t spec_count;
   int archs[RS_MOST_ARCHS], arch_count;
   int threads; /* that compile the kernels of a pair */
   atomic_bool stopped;
@@ -142,7 +144,8 @@ static rowscan_status read_warming_archs(warming *all) {
 /* The caller's specs may be of another size than the library's. */
 static rowscan_status read_specs(warming *all) {
   const rowscan_warming *list = all->list;
-  all->specs = calloc((size_t)list->spec_count + 1, sizeof *all->specs);
+  all->spec_count = list->spec_count;
+  all->specs = calloc((size_t)list->spec_count + RS_MOST_UNIVERSAL, sizeof *all->specs);
   if (!all->specs)
     return rs_fail(ROWSCAN_OUT_OF_MEMORY, "out of memory for %lld specs", (long long)list->spec_count);
   for (int64_t i = 0; i < list->spec_count; i++) {
@@ -154,6 +157,8 @@ static rowscan_status read_specs(warming *all) {
     if (status)
       return rs_fail_more(status, " (warming: specs[%lld])", (long long)i);
   }
+  if (list->universal)
+    all->spec_count += rs_universal_all(all->specs + list->spec_count);
   return ROWSCAN_OK;
 }
 
@@ -201,7 +206,7 @@ static rowscan_status warm(rowscan_context *context, const rowscan_warming *list
   if (!status)
     status = read_warming_archs(&all);
   if (!status) {
-    all.total = list->spec_count * all.arch_count; /* of specs that memory holds, and RS_MOST_ARCHS at most */
+    all.total = all.spec_count * all.arch_count; /* of specs that memory holds, and RS_MOST_ARCHS at most */
     status = run(&all);
   }
   free(all.specs);
@@ -224,5 +229,7 @@ rowscan_status rowscan_warm(rowscan_context *context, const rowscan_warming *giv
                    list->archs ? " is negative" : ", but 'archs' is NULL");
   if (list->threads < 0)
     return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'threads': %d is negative", list->threads);
+  if (list->reserved)
+    return rs_fail(ROWSCAN_BAD_ARGUMENT, "warming: field 'reserved': %d is not 0", list->reserved);
   return warm(context, list);
 }

@@ -19,7 +19,8 @@
 #include "../support/lot.h"
 #include "../support/resident.h"
 #include "base/ints.h"
-#include "rowscan.h"
+#include "family/universal.h"
+#include "run/plan.h"
 
 enum { MOST = 4096, ROWS = 3, OFTEN = 8, LENGTHS = 12 };
 
@@ -139,6 +140,102 @@ static void wait_for(const rowscan_context *context, int64_t kernels) {
   ck_assert_int_eq(info_of(context).background_kernels, kernels);
 }
 
+static void run_plan(rowscan_plan *plan, arrays *a, int64_t length, int64_t told) {
+  const int64_t shape[] = {ROWS, length};
+  rowscan_problem p = problem_of(a->in, a->right, shape, 1);
+  ck_assert(!rowscan_scan(host, &p, NULL));
+  ck_assert_msg(
+      !rowscan_plan_run(
+          plan, ROWSCAN_ARGS(.input = a->device_in, .output = a->device_out, .rows = ROWS, .length = told), NULL),
+      "%s", rowscan_last_error());
+  compare(a, length, NULL);
+}
+
+/* ---- universal kernels --------------------------------------------------------------------------------------------
+ */
+
+/* A cache that has them for sums of f32 alone. */
+static char *universal_cache(void) {
+  rowscan_context *context;
+  rowscan_spec spec = {.size = sizeof spec, .length = 1}, universal;
+  rs_program all;
+  char *dir = new_cache();
+  ck_assert(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA, .cache_dir = dir)));
+  ck_assert(!rowscan_spec_complete(&spec) && rs_universal_spec(&spec, &universal));
+  rs_program_open(&all, &context->gpu, &universal, context->gpu.device.arch, true);
+  ck_assert_msg(!rs_program_prepare(&all, NULL, 1), "%s", rowscan_last_error());
+  rs_program_close(&all);
+  rowscan_close(context);
+  return dir;
+}
+
+static int warnings;
+
+static void count_warnings(void *user, rowscan_log_level level, const char *message) {
+  (void)user;
+  warnings += level == ROWSCAN_LOG_WARNING && strstr(message, "scans run by universal kernels") != NULL;
+}
+
+static rowscan_context *open_with(const char *dir, rowscan_compile compile) {
+  rowscan_context *context;
+  warnings = 0;
+  ck_assert_msg(!rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_CUDA, .compile = compile,
+                                                        .cache_dir = dir, .log = count_warnings)),
+                "%s", rowscan_last_error());
+  return context;
+}
+
+/* Nobody waits for a compiler, rows or columns, whatever their length; what comes back gets a kernel of its own. */
+START_TEST(universal_kernels_serve_at_once) {
+  char *dir = universal_cache();
+  rowscan_context *context = open_with(dir, ROWSCAN_COMPILE_BACKGROUND);
+  int64_t runs = 0;
+  for (int64_t length = 1; length <= MOST; length += length / 3 + 1, runs += 2) {
+    scan_right(context, own, length, false);
+    scan_right(context, own, length, true);
+  }
+  ck_assert_int_eq(compiles_of(context), 0);
+  ck_assert_int_eq(info_of(context).universal_runs, runs);
+  ck_assert_int_eq(info_of(context).any_length_runs, runs);
+  for (int i = 0; i < OFTEN; i++)
+    scan_right(context, own, 999, _i);
+  wait_for(context, 1);
+  scan_right(context, own, 999, _i);
+  ck_assert_int_eq(info_of(context).universal_runs, runs + OFTEN);
+  ck_assert_int_eq(warnings, 0);
+  ck_assert_int_eq(compiles_of(context), 1);
+  rowscan_close(context);
+}
+END_TEST
+
+/* Without a compiler they serve for good, plans and calls, and what they do not serve is an error. */
+START_TEST(universal_kernels_serve_without_a_compiler) {
+  char *dir = universal_cache();
+  char *nvrtc = getenv("ROWSCAN_NVRTC");
+  char *before = nvrtc ? strdup(nvrtc) : NULL;
+  setenv("ROWSCAN_NVRTC", "/nowhere/libnvrtc.so.13", 1);
+  rowscan_context *context = open_with(dir, _i ? ROWSCAN_COMPILE_NEVER : ROWSCAN_COMPILE_BACKGROUND);
+  for (int i = 0; i < 2 * OFTEN; i++)
+    scan_right(context, own, 700, i % 2);
+  ck_assert_int_eq(info_of(context).universal_runs, 2 * OFTEN);
+  ck_assert_int_eq(warnings, 1);
+  rowscan_plan *plan;
+  ck_assert_msg(!rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = ROWSCAN_ANY_LENGTH)), "%s",
+                rowscan_last_error());
+  run_plan(plan, own, 300, 300);
+  run_plan(plan, own, 1, 1);
+  rowscan_plan_destroy(plan);
+  ck_assert_int_eq(rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.op = ROWSCAN_PROD, .length = 5)),
+                   ROWSCAN_NO_COMPILER);
+  rowscan_close(context);
+  if (before)
+    setenv("ROWSCAN_NVRTC", before, 1);
+  else
+    unsetenv("ROWSCAN_NVRTC");
+  free(before);
+}
+END_TEST
+
 /* ---- lengths that change ----------------------------------------------------------------------------------------- */
 
 /* Rows need no more than the kernels there are for any length, whatever lengths come, and the thread has nothing to do.
@@ -217,17 +314,6 @@ START_TEST(now_waits) {
 END_TEST
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
-
-static void run_plan(rowscan_plan *plan, arrays *a, int64_t length, int64_t told) {
-  const int64_t shape[] = {ROWS, length};
-  rowscan_problem p = problem_of(a->in, a->right, shape, 1);
-  ck_assert(!rowscan_scan(host, &p, NULL));
-  ck_assert_msg(
-      !rowscan_plan_run(
-          plan, ROWSCAN_ARGS(.input = a->device_in, .output = a->device_out, .rows = ROWS, .length = told), NULL),
-      "%s", rowscan_last_error());
-  compare(a, length, NULL);
-}
 
 /* A plan is there before its kernels are, unless it is prepared. */
 START_TEST(preparing_waits) {
@@ -640,6 +726,8 @@ int main(int argc, char **argv) {
   tcase_set_timeout(cases, 1200);
   tcase_add_loop_test(cases, new_lengths_compile_nothing, 0, 2);
   tcase_add_loop_test(cases, what_comes_back_is_compiled, 0, 2);
+  tcase_add_loop_test(cases, universal_kernels_serve_at_once, 0, 2);
+  tcase_add_loop_test(cases, universal_kernels_serve_without_a_compiler, 0, 2);
   lot_add_test(cases, background_is_the_default);
   lot_add_test(cases, never_leaves_it_at_that);
   lot_add_test(cases, now_waits);

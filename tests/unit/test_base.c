@@ -15,6 +15,7 @@
 
 #include "base/descriptor.h"
 #include "base/plain.h"
+#include "base/squeeze.h"
 #include "base/whole.h"
 #include "rowscan.h"
 
@@ -430,6 +431,65 @@ START_TEST(text_does_not_control_a_terminal) {
 }
 END_TEST
 
+/* ---- squeezed ---------------------------------------------------------------------------------------------------- */
+
+/* Some of it random, some repeated from anywhere before with a byte changed here and there, as kernels are. */
+static void fill_alike(unsigned char *bytes, size_t count, unsigned seed) {
+  srand(seed);
+  for (size_t at = 0; at < count;) {
+    size_t length = (size_t)rand() % 300, from = at ? (size_t)rand() % at : 0;
+    if (rand() % 3 == 0)
+      from = from / 16 * 16;
+    for (size_t i = 0; i < length && at < count; i++, at++)
+      bytes[at] = at && rand() % 40 && seed % 3 ? bytes[from + i] : (unsigned char)rand();
+  }
+}
+
+START_TEST(squeezed_bytes_expand_to_what_they_were) {
+  static const size_t counts[] = {0, 1, 2, 3, 4, 5, 17, 300, 5000, 70001, 3000000};
+  for (unsigned seed = 0; seed < 6; seed++)
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+      size_t count = counts[i], size;
+      unsigned char *bytes = malloc(count + 1), *again = malloc(count + 1);
+      fill_alike(bytes, count, seed);
+      unsigned char *squeezed = rs_squeeze(bytes, count, &size);
+      ck_assert_ptr_nonnull(squeezed);
+      ck_assert(rs_expand(again, count, squeezed, size));
+      ck_assert(memcmp(bytes, again, count) == 0);
+      ck_assert(!count || !rs_expand(again, count - 1, squeezed, size));
+      ck_assert(!rs_expand(again, count + 1, squeezed, size));
+      ck_assert_msg(seed % 3 == 0 || count < 5000 || size < count / 2, "%zu of %zu", size, count);
+      free(squeezed);
+      free(again);
+      free(bytes);
+    }
+}
+END_TEST
+
+/* Nothing is read or written beyond its end: under a sanitizer, and by what follows the room. */
+START_TEST(damaged_bytes_expand_to_nothing_else) {
+  enum { COUNT = 4000, TIMES = 3000 };
+  unsigned char bytes[COUNT], again[COUNT + 64];
+  size_t size;
+  fill_alike(bytes, COUNT, 1);
+  unsigned char *squeezed = rs_squeeze(bytes, COUNT, &size);
+  for (int i = 0; i < TIMES; i++) {
+    size_t cut = i % 2 ? size : (size_t)rand() % (size + 1);
+    unsigned char *damaged = malloc(cut + 1);
+    memcpy(damaged, squeezed, cut);
+    for (int k = rand() % 3; cut && k >= 0; k--)
+      damaged[(size_t)rand() % cut] = (unsigned char)rand();
+    memset(again, 0xc7, sizeof again);
+    bool same = rs_expand(again, COUNT, damaged, cut) && memcmp(bytes, again, COUNT) == 0;
+    ck_assert(!same || cut == size);
+    for (size_t k = COUNT; k < sizeof again; k++)
+      ck_assert_int_eq(again[k], 0xc7);
+    free(damaged);
+  }
+  free(squeezed);
+}
+END_TEST
+
 static Suite *make_suite(void) {
   Suite *suite = suite_create("base");
   TCase *numbers = add_case(suite, "numbers");
@@ -452,6 +512,9 @@ static Suite *make_suite(void) {
   tcase_add_test(whole, an_abandoned_file_leaves_nothing);
   TCase *plain = add_case(suite, "text");
   tcase_add_test(plain, text_does_not_control_a_terminal);
+  TCase *squeezed = add_case(suite, "squeezed");
+  tcase_add_test(squeezed, squeezed_bytes_expand_to_what_they_were);
+  tcase_add_test(squeezed, damaged_bytes_expand_to_nothing_else);
   return suite;
 }
 
