@@ -227,7 +227,8 @@ void rs_tier_close(rs_tier *tier) {
   for (int i = 0; tier && i < tier->name_count; i++)
     free(tier->names[i].path);
   if (tier) {
-    rs_pack_close(&tier->built_in.pack);
+    if (tier->built_in.path) /* else it was never opened */
+      rs_pack_close(&tier->built_in.pack);
     free(tier->built_in.path);
     pthread_mutex_destroy(&tier->lock);
     rs_text_free(&tier->unused);

@@ -60,7 +60,7 @@ const void *rs_builtin_pack(int generation, size_t *bytes) {
     return NULL;
   pthread_mutex_lock(&lock);
   unsigned char **to = &expanded[pack.index];
-  if (!*to && (*to = malloc(pack.bytes + 1)) && !rs_expand(*to, pack.bytes, pack.data, pack.size)) {
+  if (!*to && (*to = malloc(pack.bytes ? pack.bytes : 1)) && !rs_expand(*to, pack.bytes, pack.data, pack.size)) {
     free(*to);
     *to = NULL;
   }

@@ -1005,6 +1005,66 @@ START_TEST(a_store_that_is_off_reads_its_packs) {
 }
 END_TEST
 
+/* A pack that is linked in. */
+typedef struct linked {
+  unsigned char *pack; /* NULL: there is none */
+  size_t bytes;
+  int asked;
+} linked;
+
+static const void *give_linked(void *user, size_t *bytes) {
+  linked *own = user;
+  own->asked++;
+  *bytes = own->bytes;
+  return own->pack;
+}
+
+static rs_store *open_linked(linked *own, const char *packs, log_book *book) {
+  rs_store *store = rs_store_open(&(rs_store_options){
+      .dir = fresh(), .packs = packs, .built_in = give_linked, .built_in_user = own, .log = {note, book}});
+  ck_assert_ptr_nonnull(store);
+  return store;
+}
+
+/* It is asked for once, with the first miss, and comes after the directory and the packs, of which "off" is said. */
+START_TEST(a_pack_is_linked_in) {
+  static const char *const packs[] = {"off", NULL};
+  char *file = pack_file(fresh(), 2, 3);
+  for (size_t i = 0; i < 2; i++) {
+    linked own = {.pack = make_pack(SMALL, &own.bytes)};
+    log_book book = {0};
+    rs_store *store = open_linked(&own, i ? file : packs[i], &book);
+    ck_assert(put(store, "mine", "text") && has(store, "mine", "text"));
+    ck_assert_int_eq(own.asked, 0);
+    for (int key = 0; key < SMALL + 2; key++)
+      ck_assert_int_eq(has(store, key_of(key), path_of("of %s", key_of(key))), key < SMALL);
+    ck_assert_int_eq(own.asked, 1);
+    ck_assert_str_eq(rs_store_pack_of(store, key_of(2)), i ? file : "inside of the library");
+    ck_assert_str_eq(rs_store_pack_of(store, key_of(1)), "inside of the library");
+    ck_assert_int_eq(book.messages[0], 0);
+    rs_store_close(store);
+    free(own.pack);
+  }
+}
+END_TEST
+
+START_TEST(a_pack_that_is_linked_in_is_not_trusted) {
+  linked own = {.pack = make_pack(SMALL, &own.bytes)}, none = {0};
+  log_book book = {0};
+  rs_store *store = open_linked(&none, "off", &book);
+  ck_assert(!has(store, key_of(0), "") && !has(store, key_of(1), ""));
+  ck_assert_int_eq(none.asked, 1);
+  ck_assert_int_eq(book.messages[0], 0);
+  rs_store_close(store);
+  own.pack[own.bytes - 1] ^= 1;
+  store = open_linked(&own, "off", &book);
+  ck_assert(!has(store, key_of(0), "") && !has(store, key_of(1), ""));
+  ck_assert_ptr_nonnull(strstr(book.last, "the kernels inside of the library are not used: its digest differs"));
+  rs_store_close(store);
+  free(own.pack);
+}
+END_TEST
+
 /* Wherever the entries are, they make the same pack. The directory's goes first, unless it is damaged. */
 START_TEST(an_export_has_what_packs_have) {
   char *one = pack_file(fresh(), 2, 6), *two = pack_file(fresh(), 4, 9);
@@ -1461,6 +1521,8 @@ int main(void) {
   tcase_add_test(tier, keys_of_packs_are_visited_by_turns);
   tcase_add_test(tier, a_directory_goes_before_its_packs);
   tcase_add_test(tier, a_store_that_is_off_reads_its_packs);
+  tcase_add_test(tier, a_pack_is_linked_in);
+  tcase_add_test(tier, a_pack_that_is_linked_in_is_not_trusted);
   tcase_add_test(tier, an_export_has_what_packs_have);
   tcase_add_test(tier, packs_that_are_not_to_be_trusted_are_not_read);
   tcase_add_test(tier, of_packs_that_are_not_used_a_few_are_named);
