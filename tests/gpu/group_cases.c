@@ -10,6 +10,7 @@
 
 #include "any_op.h"
 #include "check.h"
+#include "universal.h"
 
 enum { RUNS = 4, MOST_THREADS = 8 }; /* of a plan: each with other rows, strides, alignments, elements */
 
@@ -351,10 +352,12 @@ static bool check_tuned(const char *arch) {
   if (!opened)
     return false;
   bool others = has_other_geometries(tuned);
+  universal_close(); /* those of a context that is changed for another */
   suite.gpu = tuned;
   for (int i = 0; i < (others ? few(8, 160) : 0); i++)
     add_tuned(i);
   check_specs();
+  universal_close();
   suite.gpu = own;
   rowscan_close(tuned);
   return others;

@@ -13,7 +13,7 @@ bool universal_serves(const rowscan_spec *spec);
 /* Queues a scan by them. */
 bool universal_queue(const check_run *run, device_stream stream);
 
-/* Before the suite's context is closed. */
+/* Before the suite's context is closed, or is another one. */
 void universal_close(void);
 
 #endif
