@@ -1572,7 +1572,7 @@ COLUMNS = ["arch", "regime", "kernel", "registers", "shared_bytes", "local_bytes
 
 class Completion(Case):
     """What shells themselves make of the scripts. A function takes the command's place, and prints its arguments."""
-    COMMANDS = ["scan", "compile", "warm", "source", "bench", "ops", "devices", "cache", "completion"]
+    COMMANDS = ["scan", "compile", "warm", "source", "bench", "tune", "ops", "devices", "cache", "completion"]
 
     def script(self, shell):
         name = self.path({"zsh": "_rowscan"}.get(shell, f"rowscan.{shell}"))
