@@ -69,6 +69,7 @@ void group_parts(void);
 void group_issue(void);
 void group_contest(void);
 void group_tuned(void);
+void group_once(void);
 void group_issue_full(void);
 
 #endif
