@@ -27,6 +27,21 @@ enum {
   RS_IS_BOOL
 };
 
+// What a further input is; of its roles in one operator the later ones are asked for first. And what an output shows.
+enum {
+  RS_IS_NONE,
+  RS_IS_FACTOR,     // the coefficients
+  RS_IS_WEIGHT,     // of results
+  RS_IS_CHOICE,     // whether a result is shown
+  RS_IS_VALUE,      // four of generalized advantages
+  RS_IS_NEXT_VALUE, // from here on: of kernels with segments
+  RS_IS_TERMINATED,
+  RS_IS_DONE,
+  RS_IS_ELEMENT, // one that is its result ends a segment
+  RS_IS_RESULT
+};
+enum { RS_SHOWS_TOTAL, RS_SHOWS_WEIGHED, RS_SHOWS_CHOSEN, RS_SHOWS_RETURNS };
+
 // Which elements of an array count as true, and which are no numbers, by their bits.
 typedef struct rs_element_bits {
   unsigned long long truth; // true: one of these is set
@@ -47,6 +62,9 @@ typedef struct rs_terms {
   unsigned long long turn;  // all bits, where the lowest is wanted or bits are joined by and: totals are turned
   unsigned long long least; // the key that an extremum of nothing has
   double scale, unit;       // fixed point: 2^k and 2^-k
+  double factor, gamma;     // recurrences: the coefficient where there is no array of them; of advantages
+  int role[RS_MOST_MORE];   // of the further inputs
+  int shows[2];             // the first output, and the second
   rs_element_bits in, mask, segments;
 } rs_terms;
 

@@ -8,11 +8,15 @@
 // A universal operator U joins an operator of ops.cuh with its ways in and out:
 //   Op                   the operator
 //   Number               what elements are taken as
-//   MULTIPLIES, FACTORS  whether a mask may multiply; whether there are coefficients
+//   MULTIPLIES, MORE, SECOND   whether a mask may multiply; how many further inputs there may be; whether there may be
+//                              a second output
 //   take(terms, type, bits, x)      N elements of a type as numbers
-//   load(terms, x, c)               the total of one; c: its coefficient
+//   gather(f, terms, x, y, notes)   what further inputs make of them: numbers y, and the elements' notes. f(k, z) has
+//                                   those of further input k
+//   load(terms, x, y)               the total of one
 //   first(terms, type, bits)        the total that a fold from an initial value starts
 //   show(terms, type, length, t, bits)   N totals of a row of so many elements, as elements of a type
+//   output(f, o, terms, type, length, t, notes, bits)   the same in output o, which may ask for further inputs
 //   keep(terms, type, length, t)         a row's total, as initial values and totals are kept
 #pragma once
 #include "direct.cuh"
@@ -147,22 +151,29 @@ template <int N, class B, class A> RS_DEVICE void narrow_all(int type, const A *
 
 // ---- operators ----------------------------------------------------------------------------------------------------
 
+// What is noted of N elements of a thread, from their loading on until they are stored; bit j of each: of element j.
+struct Notes {
+  u32 begins = 0; // by flags or keys, a segment begins
+  u32 resets = 0; // an operator begins anew with it
+  u32 chosen = 0; // an output shows it
+};
+
 // Those that take and show numbers of type A.
-template <class O, bool MULTIPLY = false, bool FACTOR = false> struct UniversalNumbers {
+template <class O, bool MULTIPLY = false> struct UniversalNumbers {
   using Op = O;
   using Number = typename O::Number;
   using Total = typename O::Total;
   using Bits = typename BitsFor<Number>::type;
-  static constexpr bool MULTIPLIES = MULTIPLY, FACTORS = FACTOR;
+  static constexpr bool MULTIPLIES = MULTIPLY, SECOND = false;
+  static constexpr int MORE = 0;
 
   template <int N> RS_METHOD static void take(const rs_terms &, int type, const Bits *bits, Number *x) {
     widen_all<N>(type, bits, x);
   }
-  RS_METHOD static Total load(const rs_terms &, Number x, Number factor) {
-    if constexpr (FACTOR)
-      return O::load(x, factor);
-    else
-      return O::load(x);
+  template <int N, class F> RS_METHOD static void gather(const F &, const rs_terms &, Number *, Number *, Notes &) {
+  }
+  RS_METHOD static Total load(const rs_terms &, Number x, Number) {
+    return O::load(x);
   }
   RS_METHOD static Total first(const rs_terms &, int type, Bits bits) {
     Number x;
@@ -183,12 +194,87 @@ template <class O, bool MULTIPLY = false, bool FACTOR = false> struct UniversalN
   }
 };
 
+// Recurrences, whose coefficients come from an array, or are one number. With that number 1 they are sums, bit for bit:
+// so this has the gradients of sums, too, and in segments all that begins anew where a further input says so.
+template <class A, int COUNT> struct UniversalRecurrence : UniversalNumbers<LinearRecurrence<A, A>> {
+  using Base = UniversalNumbers<LinearRecurrence<A, A>>;
+  using Total = typename Base::Total;
+  using Bits = typename Base::Bits;
+  static constexpr bool SECOND = COUNT > 1;
+  static constexpr int MORE = COUNT;
+
+  // Bit j: z[j] is true.
+  template <int N> RS_METHOD static u32 true_ones(const A *z) {
+    u32 ones = 0;
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      ones |= truth_of(z[j]) << j;
+    return ones;
+  }
+  RS_METHOD static bool are_one(A x, A y) {
+    return x == y || (x != x && y != y);
+  }
+  // From the last further input to the first: each finds what those after it have left in y and notes.
+  template <int N, class F> RS_METHOD static void gather(const F &f, const rs_terms &terms, A *x, A *y, Notes &notes) {
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      y[j] = (A)terms.factor;
+#pragma unroll 1
+    for (int k = MORE - 1; k >= 0; k--) {
+      const int role = terms.role[k];
+      A z[N];
+      if (role == RS_IS_NONE || role == RS_IS_WEIGHT)
+        continue;
+      f(k, z);
+      if (MORE > 2 && role == RS_IS_DONE)
+        notes.resets = true_ones<N>(z);
+      else if (MORE > 2 ? role == RS_IS_TERMINATED || role == RS_IS_CHOICE : MORE > 1 && role == RS_IS_CHOICE)
+        notes.chosen = true_ones<N>(z);
+      else
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+          if (MORE > 2 && role == RS_IS_NEXT_VALUE)
+            x[j] = notes.chosen >> j & 1 ? x[j] : fused((A)terms.gamma, z[j], x[j]);
+          else if (MORE > 2 && role == RS_IS_VALUE)
+            x[j] = x[j] - z[j];
+          else if (MORE > 2 && role == RS_IS_ELEMENT) {
+            notes.chosen |= number_of(are_one(y[j], z[j])) << j;
+            y[j] = (A)terms.factor;
+          } else
+            y[j] = z[j];
+        }
+    }
+  }
+  RS_METHOD static Total load(const rs_terms &, A x, A factor) {
+    return {factor, x};
+  }
+  template <int N, class F>
+  RS_METHOD static void output(const F &f, int o, const rs_terms &terms, int type, i64, const Total *t, Notes notes,
+                               Bits *bits) {
+    const int shows = terms.shows[o];
+    A x[N];
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      x[j] = shows == RS_SHOWS_CHOSEN && !(notes.chosen >> j & 1) ? 0 : t[j].term;
+    if (shows == RS_SHOWS_WEIGHED || shows == RS_SHOWS_RETURNS) {
+      A z[N];
+      f(shows == RS_SHOWS_WEIGHED, z);
+#pragma unroll
+      for (int j = 0; j < N; j++)
+        x[j] = shows == RS_SHOWS_WEIGHED ? x[j] * z[j] : x[j] + z[j];
+    }
+    narrow_all<N>(type, x, bits);
+  }
+};
+
 // Sums of floats in fixed point.
 struct UniversalFixed : UniversalNumbers<Sum<u64>, true> {
   using Number = f64;
   using Base = UniversalNumbers<Sum<u64>, true>;
   template <int N> RS_METHOD static void take(const rs_terms &, int type, const u64 *bits, f64 *x) {
     widen_all<N>(type, bits, x);
+  }
+  template <int N, class F> RS_METHOD static void gather(const F &, const rs_terms &, f64 *, f64 *, Notes &) {
   }
   RS_METHOD static u64 load(const rs_terms &terms, f64 x, f64) {
     return (u64)nearest_whole(x * terms.scale);
@@ -338,12 +424,24 @@ template <class K, bool FIRST> struct UniversalIndex : UniversalNumbers<Indexed<
   using Total = typename Op::Total;
   using Number = u64;
   using Bits = u64;
+  static constexpr bool SECOND = true;
+  template <int N, class F> RS_METHOD static void gather(const F &, const rs_terms &, u64 *, u64 *, Notes &) {
+  }
   template <int N> RS_METHOD static void take(const rs_terms &terms, int type, const u64 *bits, u64 *key) {
     keys_of<N>(terms, type, bits, key);
     if (sizeof(K) == 4 && terms.numbers == RS_IS_I64) // the sign is the highest of 64 bits
 #pragma unroll
       for (int j = 0; j < N; j++)
         key[j] = key[j] >> 63 << 31 | (key[j] & 0x7fffffff);
+  }
+  // A key as keys_of() has it.
+  RS_METHOD static u64 wide(const rs_terms &terms, K key) {
+    if constexpr (sizeof(K) == 8)
+      return key;
+    else if (terms.numbers == RS_IS_I64)
+      return (u64)(i64)(i32)(key ^ 1u << 31) ^ 1ull << 63;
+    else
+      return key | terms.turn >> 32 << 32;
   }
   RS_METHOD static Total load(const rs_terms &, u64 key, u64) {
     return {(K)key, 0, 1};
@@ -355,6 +453,20 @@ template <class K, bool FIRST> struct UniversalIndex : UniversalNumbers<Indexed<
 #pragma unroll
     for (int j = 0; j < N; j++)
       bits[j] = t[j].index == Op::NONE ? ~(u64)0 : terms.reverse ? (u64)(length - 1) - t[j].index : t[j].index;
+  }
+  // The second output has the elements themselves, or what an extremum of nothing has.
+  template <int N, class F>
+  RS_METHOD static void output(const F &, int o, const rs_terms &terms, int type, i64 length, const Total *t, Notes,
+                               u64 *bits) {
+    if (o == 0) {
+      show<N>(terms, type, length, t, bits);
+      return;
+    }
+    u64 key[N];
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      key[j] = t[j].index == Op::NONE ? 0 : wide(terms, t[j].key);
+    show_keys<N>(terms, type, key, bits);
   }
   RS_METHOD static u64 keep(const rs_terms &terms, int type, i64 length, Total t) {
     u64 bits{};
@@ -440,15 +552,16 @@ template <class U, bool SEGMENTED, i64 MOST> struct FurtherArrays<UniversalProbl
 
 // ---- copies in shared memory --------------------------------------------------------------------------------------
 
-// Of an array that a block fetches, N elements of up to 8 bytes for each of the stretches S; in the order of memory,
-// and without gaps where they have fewer bytes. A warp has its own part. WHICH: each array has its own.
-enum { IN_COPY, MASK_COPY, FACTOR_COPY, SEGMENT_COPY };
-template <class S> struct Copies {
-  static constexpr int BYTES = 8 * S::N, WARP = 32 * BYTES;
+// Of an array that a block fetches, N elements of up to BYTES bytes for each of the stretches S; in the order of
+// memory, and without gaps where they have fewer bytes. A warp has its own part. WHICH: each array has its own, or
+// COUNT of them.
+enum { IN_COPY, MASK_COPY, MORE_COPY, SEGMENT_COPY };
+template <class S, int BYTES> struct Copies {
+  static constexpr int WARP = 32 * BYTES * S::N, BLOCK = S::ALL * BYTES * S::N;
   // That of the warp of a stretch.
-  template <int WHICH> RS_METHOD static u8 *of(S s) {
-    RS_SHARED u128 copies[S::ALL * BYTES / 16];
-    return reinterpret_cast<u8 *>(copies) + s.number() / 32 * WARP;
+  template <int WHICH, int COUNT = 1> RS_METHOD static u8 *of(S s, int k = 0) {
+    RS_SHARED u128 copies[COUNT * BLOCK / 16];
+    return reinterpret_cast<u8 *>(copies) + (k * BLOCK + (int)s.number() / 32 * WARP);
   }
   RS_METHOD static u64 *before(S s) {
     RS_SHARED u64 word[S::ALL];
@@ -618,6 +731,15 @@ RS_CALLED void fetch_called(u8 *at, i64 apart, int bytes, u8 *copy, typename S::
                             bool full) {
   BytesPlace{at, apart, bytes}.fetch_here(copy, S{i, left, full, 0, 0});
 }
+
+// A number of an array.
+template <class B, class A> RS_CALLED A number_at(const u8 *from, int bytes, int type) {
+  B bits = (B)load_bits_of(bytes, from);
+  A x;
+  widen_all<1>(type, &bits, &x);
+  return x;
+}
+
 template <class S> RS_METHOD void BytesPlace::fetch_stretch(u8 *copy, S s) const {
   fetch_called<S>(at, apart, bytes, copy, s.i, s.left, s.full);
 }
@@ -634,13 +756,11 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
 
   const UniversalRows &rows;
   bool keeps;
-  BytesPlace in, out, mask, factor, segments;
-  u8 *init, *total;
+  u8 *begin[RS_ALL_ARRAYS]; // of the row in each array
 
   // What a stretch needs of its row, without another one at hand.
   struct Params {
     const UniversalRows *rows;
-    BytesPlace in, mask, factor, segments;
   };
 
   RS_METHOD Row(const Rows<P::rank> &all, i64 number)
@@ -661,22 +781,10 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
       }
       each([&](int a) { at[a] += (i64)index * stride(a, d); });
     }
-    auto place = [&](int a) {
-      int bytes = rows.terms.bytes[a];
-      return BytesPlace{first(a) + at[a] * bytes, step(a) * bytes, bytes};
-    };
-    in = place(RS_IN);
-    out = place(RS_OUT);
-    mask = place(RS_MASK);
-    if constexpr (U::FACTORS)
-      factor = place(RS_MORE_IN);
-    if constexpr (SEGMENTED)
-      segments = place(RS_SEGMENTS);
-    init = first(RS_INIT) + at[RS_INIT] * rows.terms.bytes[RS_INIT];
-    total = first(RS_TOTALS) + at[RS_TOTALS] * rows.terms.bytes[RS_TOTALS];
+    each([&](int a) { begin[a] = first(a) + at[a] * rows.terms.bytes[a]; });
   }
   RS_METHOD Params params() const {
-    return {&rows, in, mask, factor, segments};
+    return {&rows};
   }
   RS_METHOD Index length() const {
     return (Index)rows.length;
@@ -689,16 +797,23 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
 
   template <class F> RS_METHOD static void each(const F &f) {
     f(RS_IN), f(RS_OUT), f(RS_MASK), f(RS_INIT), f(RS_TOTALS);
-    if constexpr (U::FACTORS)
-      f(RS_MORE_IN);
+#pragma unroll
+    for (int k = 0; k < U::MORE; k++)
+      f(RS_MORE_IN + k);
+    if constexpr (U::SECOND)
+      f(RS_SECOND);
     if constexpr (SEGMENTED)
       f(RS_SEGMENTS);
   }
+  RS_METHOD static BytesPlace place(const UniversalRows &rows, int a, u8 *at) {
+    int bytes = rows.terms.bytes[a];
+    return {at, (a < RS_ARRAYS ? rows.step[a] : rows.further_step[a - RS_ARRAYS]) * bytes, bytes};
+  }
+  RS_METHOD BytesPlace place(int a) const {
+    return place(rows, a, begin[a]);
+  }
   RS_METHOD i64 stride(int a, int d) const {
     return a < RS_ARRAYS ? rows.stride[a][d] : rows.further_stride[a - RS_ARRAYS][d];
-  }
-  RS_METHOD i64 step(int a) const {
-    return a < RS_ARRAYS ? rows.step[a] : rows.further_step[a - RS_ARRAYS];
   }
   RS_METHOD u8 *first(int a) const {
     return static_cast<u8 *>(a < RS_ARRAYS ? rows.at[a] : rows.further_at[a - RS_ARRAYS]);
@@ -708,7 +823,7 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
   RS_METHOD Acc started(Acc without) const {
     if (!rows.has(RS_INIT))
       return without;
-    Bits bits = (Bits)load_bits_of(rows.terms.bytes[RS_INIT], init);
+    Bits bits = (Bits)load_bits_of(rows.terms.bytes[RS_INIT], begin[RS_INIT]);
     return Op::started(U::first(rows.terms, rows.terms.type[RS_INIT], bits));
   }
   RS_METHOD Acc start() const {
@@ -719,31 +834,55 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
   }
   RS_METHOD void keep(Acc value) const {
     if (keeps)
-      store_bits_of(rows.terms.bytes[RS_TOTALS], total,
+      store_bits_of(rows.terms.bytes[RS_TOTALS], begin[RS_TOTALS],
                     U::keep(rows.terms, rows.terms.type[RS_TOTALS], rows.length, Op::own(value)));
   }
 
   // ---- its elements
 
+  // Elements are no wider than what totals take, but for keys of segments.
+  template <class S> using CopyOf = Copies<S, (int)sizeof(Bits)>;
+  template <class S> using WideCopy = Copies<S, 8>;
+
+  template <class S> RS_METHOD static u8 *more_copy(S s, int k) {
+    return CopyOf<S>::template of<MORE_COPY, (U::MORE > 0 ? U::MORE : 1)>(s, k);
+  }
   template <class S> RS_METHOD void fetch_stretch(S &s) const {
-    in.fetch_stretch(Copies<S>::template of<IN_COPY>(s), s);
+    place(RS_IN).fetch_stretch(CopyOf<S>::template of<IN_COPY>(s), s);
     if (masked())
-      mask.fetch_stretch(Copies<S>::template of<MASK_COPY>(s), s);
-    if constexpr (U::FACTORS)
-      factor.fetch_stretch(Copies<S>::template of<FACTOR_COPY>(s), s);
-    if constexpr (SEGMENTED) {
-      segments.fetch_stretch(Copies<S>::template of<SEGMENT_COPY>(s), s);
-      if (rows.terms.told != MARKED_ITSELF && s.i > 0 && s.left > 0)
-        *Copies<S>::before(s) = load_bits_of(segments.bytes, segments.at + (s.i - 1) * segments.apart);
-    }
+      place(RS_MASK).fetch_stretch(CopyOf<S>::template of<MASK_COPY>(s), s);
+#pragma unroll
+    for (int k = 0; k < U::MORE; k++)
+      if (rows.terms.role[k] != RS_IS_NONE)
+        place(RS_MORE_IN + k).fetch_stretch(more_copy(s, k), s);
+    if constexpr (SEGMENTED)
+      fetch_beginnings(s);
+  }
+  // And what of the element before a stretch tells whether a segment begins with its first one.
+  template <class S> RS_METHOD void fetch_beginnings(S s) const {
+    const bool asks = s.i > 0 && s.left > 0;
+    const BytesPlace segments = place(RS_SEGMENTS);
+    if (rows.terms.told != NOT_TOLD)
+      segments.fetch_stretch(WideCopy<S>::template of<SEGMENT_COPY>(s), s);
+    if (rows.terms.told > MARKED_ITSELF && asks)
+      *WideCopy<S>::before(s) = load_bits_of(segments.bytes, segments.at + (s.i - 1) * segments.apart);
+    if constexpr (U::MORE > 2)
+      if (rows.terms.role[0] == RS_IS_ELEMENT && asks) {
+        auto number = [&](int k) {
+          const BytesPlace from = place(RS_MORE_IN + k);
+          return number_at<Bits, typename U::Number>(from.at + (s.i - 1) * from.apart, from.bytes,
+                                                     rows.terms.type[RS_MORE_IN + k]);
+        };
+        *WideCopy<S>::before(s) = U::are_one(number(0), number(1));
+      }
   }
   // Bit j: a segment begins with element j of a stretch.
   template <class S> RS_METHOD static u32 beginnings(S s, const Params &params) {
     const rs_terms &terms = params.rows->terms;
     u64 bits[S::N], last = 0;
-    params.segments.template fetched<S::N>(Copies<S>::template of<SEGMENT_COPY>(s), bits);
+    place(*params.rows, RS_SEGMENTS, nullptr).template fetched<S::N>(WideCopy<S>::template of<SEGMENT_COPY>(s), bits);
     if (terms.told != MARKED_ITSELF && s.i > 0)
-      last = *Copies<S>::before(s);
+      last = *WideCopy<S>::before(s);
     u32 begins = 0;
 #pragma unroll
     for (int j = 0; j < S::N; j++) {
@@ -758,17 +897,27 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
     }
     return begins;
   }
-  template <class S> RS_METHOD static void totals(S s, const Params &params, Acc *total) {
+  // Elements of a further input, as numbers.
+  template <class S> struct MoreOf {
+    const UniversalRows &rows;
+    S s;
+    template <class N> RS_METHOD void operator()(int k, N *z) const {
+      Bits bits[S::N];
+      Row::place(rows, RS_MORE_IN + k, nullptr).template fetched<S::N>(more_copy(s, k), bits);
+      widen_all<S::N>(rows.terms.type[RS_MORE_IN + k], bits, z);
+    }
+  };
+  template <class S> RS_METHOD static void totals(S s, const Params &params, Notes &notes, Acc *total) {
     constexpr int N = S::N;
     const rs_terms &terms = params.rows->terms;
     using Number = typename U::Number;
     Bits bits[N], masks[N];
-    Number x[N], factor[N];
-    params.in.template fetched<S::N>(Copies<S>::template of<IN_COPY>(s), bits);
+    Number x[N], y[N];
+    place(*params.rows, RS_IN, nullptr).template fetched<S::N>(CopyOf<S>::template of<IN_COPY>(s), bits);
     U::template take<N>(terms, terms.type[RS_IN], bits, x);
     u32 out = 0; // bit j: element j is left out
     if (terms.selects | terms.multiplies)
-      params.mask.template fetched<S::N>(Copies<S>::template of<MASK_COPY>(s), masks);
+      place(*params.rows, RS_MASK, nullptr).template fetched<S::N>(CopyOf<S>::template of<MASK_COPY>(s), masks);
     if constexpr (U::MULTIPLIES)
       if (terms.multiplies) {
         Number by[N];
@@ -789,38 +938,54 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
 #pragma unroll
       for (int j = 0; j < N; j++)
         out |= number_of((masks[j] & terms.mask.truth) == 0) << j;
-    if constexpr (U::FACTORS) {
-      params.factor.template fetched<S::N>(Copies<S>::template of<FACTOR_COPY>(s), bits);
-      widen_all<N>(terms.type[RS_MORE_IN], bits, factor);
-    }
-    u32 begins = 0;
+    U::template gather<N>(MoreOf<S>{*params.rows, s}, terms, x, y, notes);
     if constexpr (SEGMENTED)
-      begins = beginnings(s, params);
+      notes.resets = resets(s, params, out, notes);
 #pragma unroll
     for (int j = 0; j < N; j++) {
-      Own own = U::load(terms, x[j], U::FACTORS ? factor[j] : x[j]);
+      Own own = U::load(terms, x[j], U::MORE ? y[j] : x[j]);
       if (out >> j & 1)
         own = U::Op::identity();
-      total[j] = Op::told(own, begins >> j & 1);
+      total[j] = Op::told(own, notes.resets >> j & 1);
     }
   }
-  template <class S> RS_METHOD void store_first(S s, const Nothing *, const Acc *value, const Params &params) const {
+  // Bit j: all there is begins anew with element j. One that is left out does not say so itself.
+  template <class S> RS_METHOD static u32 resets(S s, const Params &params, u32 out, Notes &notes) {
+    const rs_terms &terms = params.rows->terms;
+    u32 own = notes.resets & ~out;
+    if (terms.told != NOT_TOLD)
+      notes.begins = beginnings(s, params);
+    if constexpr (U::MORE > 2)
+      if (terms.role[0] == RS_IS_ELEMENT)
+        own = notes.chosen << 1 | (s.i > 0 ? (u32)*WideCopy<S>::before(s) : 0);
+    return notes.begins | own;
+  }
+  template <class S> RS_METHOD void store_first(S s, const Notes *notes, const Acc *value, const Params &) const {
     constexpr int N = S::N;
     Own own[N];
-    Bits bits[N];
 #pragma unroll
     for (int j = 0; j < N; j++)
       own[j] = Op::own(value[j]);
     if constexpr (SEGMENTED)
-      if (rows.exclusive) {
-        u32 begins = beginnings(s, params);
+      if (rows.exclusive)
 #pragma unroll
         for (int j = 0; j < N; j++)
-          if (begins >> j & 1)
+          if (notes->begins >> j & 1)
             own[j] = U::Op::identity();
+    // What came in is no longer asked for: so its copy is the way out.
+    u8 *copy = CopyOf<S>::template of<IN_COPY>(s);
+    Bits bits[N];
+    if constexpr (U::SECOND) {
+#pragma unroll 1
+      for (int o = first(RS_SECOND) ? 1 : 0; o >= 0; o--) {
+        U::template output<N>(MoreOf<S>{rows, s}, o, rows.terms, rows.terms.type[o ? RS_SECOND : RS_OUT], rows.length,
+                              own, *notes, bits);
+        (o ? place(RS_SECOND) : place(RS_OUT)).store(copy, s, bits);
       }
-    U::template show<N>(rows.terms, rows.terms.type[RS_OUT], rows.length, own, bits);
-    out.store(Copies<S>::template of<IN_COPY>(s), s, bits);
+    } else {
+      U::template show<N>(rows.terms, rows.terms.type[RS_OUT], rows.length, own, bits);
+      place(RS_OUT).store(copy, s, bits);
+    }
   }
 };
 
@@ -835,18 +1000,20 @@ struct VectorFor<UniversalProblem<U, SEGMENTED, MOST>, N, S, true> {
     static constexpr bool FINDS_END = false;
     S stretch;
     Acc x[N]; // after total(), of each element
+    Notes notes;
 
     struct Elements {
-      const Nothing *at;
+      const Notes *at;
     };
     RS_METHOD Elements elements() const {
-      return {nullptr};
+      return {&notes};
     }
     RS_METHOD type forgotten() const {
       return *this;
     }
     RS_METHOD Part total(const typename R::Params &params) {
-      R::totals(stretch, params, x);
+      notes = {};
+      R::totals(stretch, params, notes, x);
       return ::total<Op, N>(x);
     }
     RS_METHOD Part total(const typename R::Params &params) const {

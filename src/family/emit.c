@@ -196,9 +196,14 @@ static void emit_universal_op(const rowscan_spec *spec, rs_text *source) {
     rs_text_add(source, "UniversalIndex<%s, %s>", number, word(spec->flags & ROWSCAN_TIES_FIRST));
   else if (op->kind == RS_BITS)
     rs_text_add(source, "UniversalBits<%s<%s, %s>>", op->kernel, number, number);
+  else if (op->kind == RS_RECURRENCE) /* integers have coefficients alone, and some inputs stand beside segments */
+    rs_text_add(source, "UniversalRecurrence<%s, %d>", number,
+                rs_type_kind(spec->acc_type) != RS_FLOAT ? 1
+                : spec->segment_mode                     ? RS_MOST_MORE
+                                                         : 2);
   else
-    rs_text_add(source, "UniversalNumbers<%s<%s, %s>, %s, %s>", op->kernel, number, number,
-                word(op->kind == RS_ARITHMETIC || op->kind == RS_EXTENDED), word(op->kind == RS_RECURRENCE));
+    rs_text_add(source, "UniversalNumbers<%s<%s, %s>, %s>", op->kernel, number, number,
+                word(op->kind == RS_ARITHMETIC || op->kind == RS_EXTENDED));
 }
 
 static void emit_universal(const rowscan_spec *spec, const rs_shape *shape, rs_kernel kernel, rs_text *source) {

@@ -21,13 +21,21 @@ static rowscan_type number_of(rowscan_type type) {
   return rowscan_type_bytes(type) == 8 ? ROWSCAN_F64 : ROWSCAN_F32;
 }
 
+/* Whether it is a recurrence, or one with the coefficient 1, which is a sum. */
+static bool is_recurrence(const rowscan_spec *spec) {
+  const rs_op *op = rs_op_of(spec->op);
+  return op->kind == RS_RECURRENCE || op->kind == RS_ADVANTAGE || op->kind == RS_WEIGHTED || op->kind == RS_GRADIENT;
+}
+
+/* Whether flags, keys or further inputs say that all there is begins anew. */
 static bool is_segmented(const rowscan_spec *spec) {
-  return rs_spec_segments(spec) != ROWSCAN_MASK_NONE;
+  return rs_spec_segments(spec) != ROWSCAN_MASK_NONE || spec->op == ROWSCAN_GAE ||
+         spec->op == ROWSCAN_EXTREMUM_GRADIENT;
 }
 
 static bool is_served(const rowscan_spec *spec) {
   const rs_op *op = rs_op_of(spec->op);
-  return !op->source && !op->more && !op->params && !spec->second_type && spec->row_rank <= RS_UNIVERSAL_RANK &&
+  return !op->source && spec->op != ROWSCAN_LOGSUMEXP_GRADIENT && spec->row_rank <= RS_UNIVERSAL_RANK &&
          !(spec->flags & (ROWSCAN_PART_STATES | ROWSCAN_PART_TOTALS | ROWSCAN_UNIVERSAL)) &&
          spec->regime == ROWSCAN_REGIME_AUTO;
 }
@@ -64,7 +72,8 @@ bool rs_universal_spec(const rowscan_spec *spec, rowscan_spec *universal) {
                               .row_rank = RS_UNIVERSAL_RANK};
   if (op->kind == RS_ORDER || op->kind == RS_BITS || op->kind == RS_INDEX)
     take_whole(spec, op, universal);
-  if (op->kind == RS_RECURRENCE) {
+  if (is_recurrence(spec)) {
+    universal->op = ROWSCAN_LINEAR_RECURRENCE;
     universal->mask_mode = ROWSCAN_MASK_COEFFICIENT;
     universal->mask_type = number;
   }
@@ -191,17 +200,46 @@ static int how_told(const rowscan_spec *spec) {
                                                      : MARKED_ITSELF;
 }
 
+/* What further inputs are, and what outputs show. */
+static void tell_roles(rs_terms *terms, const rowscan_spec *spec) {
+  static const struct {
+    int role[RS_MOST_MORE], shows[2];
+  } of[] = {
+      [ROWSCAN_LINEAR_RECURRENCE] = {{RS_IS_FACTOR}, {0}},
+      [ROWSCAN_WEIGHTED_RECURRENCE] = {{RS_IS_FACTOR, RS_IS_WEIGHT}, {RS_SHOWS_WEIGHED}},
+      [ROWSCAN_SUM_GRADIENT] = {{RS_IS_CHOICE}, {RS_SHOWS_CHOSEN}},
+      [ROWSCAN_GAE] = {{RS_IS_VALUE, RS_IS_NEXT_VALUE, RS_IS_TERMINATED, RS_IS_DONE}, {0, RS_SHOWS_RETURNS}},
+      [ROWSCAN_EXTREMUM_GRADIENT] = {{RS_IS_ELEMENT, RS_IS_RESULT}, {RS_SHOWS_CHOSEN}},
+  };
+  if ((size_t)spec->op < sizeof of / sizeof *of) {
+    memcpy(terms->role, of[spec->op].role, sizeof terms->role);
+    memcpy(terms->shows, of[spec->op].shows, sizeof terms->shows);
+  }
+}
+
+/* The coefficient of all elements, as kernels of that operator have it. */
+static void tell_factor(rs_terms *terms, const double params[RS_MOST_PARAMS], const rowscan_spec *spec) {
+  bool wide = spec->acc_type == ROWSCAN_F64;
+  terms->factor = spec->op == ROWSCAN_DECAYED_SUM ? params[0]
+                  : spec->op != ROWSCAN_GAE       ? 1
+                  : wide                          ? params[0] * params[1]
+                                                  : (double)((float)params[0] * (float)params[1]);
+  terms->gamma = params[0];
+}
+
 static void tell(rs_terms *terms, const rs_rows *rows, const rowscan_spec *spec) {
   const rs_op *op = rs_op_of(spec->op);
   rowscan_type compared = op->kind == RS_INDEX ? spec->in_type : spec->acc_type;
   *terms = (rs_terms){.selects = spec->mask_mode == ROWSCAN_MASK_SELECT,
                       .multiplies = spec->mask_mode == ROWSCAN_MASK_MULTIPLY,
-                      .told = is_segmented(spec) ? how_told(spec) : 0,
+                      .told = rs_spec_segments(spec) ? how_told(spec) : 0,
                       .omits = (spec->flags & ROWSCAN_OMIT_NAN) != 0,
                       .reverse = (spec->flags & ROWSCAN_REVERSE) != 0,
                       .exclusive = (spec->flags & ROWSCAN_EXCLUSIVE) != 0,
                       .turn = wants_lowest(spec) || spec->op == ROWSCAN_AND ? UINT64_MAX : 0};
   tell_types(terms, rows, spec);
+  tell_roles(terms, spec);
+  tell_factor(terms, rows->params, spec);
   if (op->kind == RS_ORDER || op->kind == RS_INDEX) {
     terms->numbers = compared_as(compared);
     terms->least = least_key(compared, wants_lowest(spec));
@@ -243,8 +281,10 @@ static void widen(rs_rows *rows) {
 void rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, const rowscan_spec *spec) {
   *to = *rows;
   to->length = rs_length(spec, rows);
-  if (!rows->further)
+  if (!rows->further) {
     memset(to->array + RS_ARRAYS, 0, RS_FURTHER * sizeof *to->array);
+    memset(to->params, 0, sizeof to->params);
+  }
   to->further = true;
   if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
     move_array(to, RS_MASK, RS_MORE_IN);
@@ -267,6 +307,7 @@ void rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, const 
 void rs_tune_universal(const rowscan_spec *spec, rs_shape kernels[]) {
   enum { VECTOR = 4, COLUMN_LANES = 4, THREADS = 128, CUT_WARPS = 8, ROW_TILES = 255, CUT_TILES = 1 << 25 };
   bool large = rs_spec_register_bytes(spec) > 8;
+  bool many = spec->mask_mode == ROWSCAN_MASK_COEFFICIENT && spec->acc_type == ROWSCAN_F64; /* arrays in 48 KB */
   rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .vector = VECTOR, .chunks = 1, .warps = 1, .lanes = 32};
   s.threads = THREADS;
   s.min_blocks = large ? 4 : 6;
@@ -276,9 +317,9 @@ void rs_tune_universal(const rowscan_spec *spec, rs_shape kernels[]) {
   kernels[RS_KERNEL_WALK] = s;
   s.made_of = RS_TEMPLATE_DIRECT;
   s.lanes = 32;
-  s.warps = CUT_WARPS;
-  s.threads = 32 * CUT_WARPS;
-  s.min_blocks = large ? 2 : 3;
+  s.warps = many ? CUT_WARPS / 2 : CUT_WARPS;
+  s.threads = 32 * s.warps;
+  s.min_blocks = large ? 16 / s.warps : 24 / s.warps;
   s.tiles = CUT_TILES;
   kernels[RS_KERNEL_LONG_ANY] = s;
 }
