@@ -37,10 +37,10 @@ enum {
   RS_IS_NEXT_VALUE, // from here on: of kernels with segments
   RS_IS_TERMINATED,
   RS_IS_DONE,
-  RS_IS_ELEMENT, // one that is its result ends a segment
+  RS_IS_ELEMENT, // of gradients; one that is its result ends a segment, where there are segments
   RS_IS_RESULT
 };
-enum { RS_SHOWS_TOTAL, RS_SHOWS_WEIGHED, RS_SHOWS_CHOSEN, RS_SHOWS_RETURNS };
+enum { RS_SHOWS_TOTAL, RS_SHOWS_WEIGHED, RS_SHOWS_CHOSEN, RS_SHOWS_RETURNS, RS_SHOWS_GRADIENT };
 
 // Which elements of an array count as true, and which are no numbers, by their bits.
 typedef struct rs_element_bits {

@@ -14,6 +14,7 @@
 //   gather(f, terms, x, y, notes)   what further inputs make of them: numbers y, and the elements' notes. f(k, z) has
 //                                   those of further input k
 //   load(terms, x, y)               the total of one
+//   neutral(terms), identity(terms)      as an operator has them
 //   first(terms, type, bits)        the total that a fold from an initial value starts
 //   show(terms, type, length, t, bits)   N totals of a row of so many elements, as elements of a type
 //   output(f, o, terms, type, length, t, notes, bits)   the same in output o, which may ask for further inputs
@@ -175,6 +176,12 @@ template <class O, bool MULTIPLY = false> struct UniversalNumbers {
   RS_METHOD static Total load(const rs_terms &, Number x, Number) {
     return O::load(x);
   }
+  RS_METHOD static Total neutral(const rs_terms &) {
+    return O::neutral();
+  }
+  RS_METHOD static Total identity(const rs_terms &) {
+    return O::identity();
+  }
   RS_METHOD static Total first(const rs_terms &, int type, Bits bits) {
     Number x;
     widen_all<1>(type, &bits, &x);
@@ -264,6 +271,65 @@ template <class A, int COUNT> struct UniversalRecurrence : UniversalNumbers<Line
         x[j] = shows == RS_SHOWS_WEIGHED ? x[j] * z[j] : x[j] + z[j];
     }
     narrow_all<N>(type, x, bits);
+  }
+};
+
+// Logarithms of sums, and their gradients, whose sums have other highest elements, and are shown as they are.
+template <class A> struct UniversalLogSumExp : UniversalNumbers<LogSumExp<A, A>> {
+  using Op = LogSumExp<A, A>;
+  using Gradient = LogSumExpGradient<A, A>;
+  using Base = UniversalNumbers<Op>;
+  using Total = typename Base::Total;
+  using Bits = typename Base::Bits;
+  static constexpr bool SECOND = true;
+  static constexpr int MORE = 2;
+
+  RS_METHOD static bool is_gradient(const rs_terms &terms) {
+    return terms.role[1] == RS_IS_RESULT;
+  }
+  RS_METHOD static Total neutral(const rs_terms &terms) {
+    return {Op::neutral().highest, is_gradient(terms) ? Gradient::neutral().sum : 1};
+  }
+  RS_METHOD static Total identity(const rs_terms &terms) {
+    return {Op::identity().highest, is_gradient(terms) ? Gradient::identity().sum : 1};
+  }
+  template <int N, class F> RS_METHOD static void gather(const F &f, const rs_terms &terms, A *, A *y, Notes &) {
+    if (is_gradient(terms))
+      f(1, y);
+  }
+  RS_METHOD static Total load(const rs_terms &terms, A x, A y) {
+    return is_gradient(terms) ? Gradient::load(x, x, y) : Op::load(x);
+  }
+  RS_METHOD static Total first(const rs_terms &terms, int type, Bits bits) {
+    A y;
+    widen_all<1>(type, &bits, &y);
+    return is_gradient(terms) ? Gradient::begin(y) : Op::begin(y);
+  }
+  template <int N> RS_METHOD static void numbers(const rs_terms &terms, const Total *t, A *x) {
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      x[j] = is_gradient(terms) ? t[j].sum : Op::store(t[j]);
+  }
+  template <int N, class F>
+  RS_METHOD static void output(const F &f, int o, const rs_terms &terms, int type, i64, const Total *t, Notes,
+                               Bits *bits) {
+    A x[N], element[N], y[N];
+    numbers<N>(terms, t, x);
+    if (terms.shows[o] == RS_SHOWS_GRADIENT) {
+      f(0, element);
+      f(1, y);
+#pragma unroll
+      for (int j = 0; j < N; j++)
+        x[j] = Gradient::second(t[j], x[j], element[j], y[j]);
+    }
+    narrow_all<N>(type, x, bits);
+  }
+  RS_METHOD static Bits keep(const rs_terms &terms, int type, i64, Total t) {
+    A x;
+    Bits bits{};
+    numbers<1>(terms, &t, &x);
+    narrow_all<1>(type, &x, &bits);
+    return bits;
   }
 };
 
@@ -820,17 +886,17 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
   }
   // ---- its ends
 
-  RS_METHOD Acc started(Acc without) const {
+  RS_METHOD Acc started(Own without) const {
     if (!rows.has(RS_INIT))
-      return without;
+      return Op::started(without);
     Bits bits = (Bits)load_bits_of(rows.terms.bytes[RS_INIT], begin[RS_INIT]);
     return Op::started(U::first(rows.terms, rows.terms.type[RS_INIT], bits));
   }
   RS_METHOD Acc start() const {
-    return started(Op::neutral());
+    return started(U::neutral(rows.terms));
   }
   RS_METHOD Acc empty() const {
-    return started(Op::identity());
+    return started(U::identity(rows.terms));
   }
   RS_METHOD void keep(Acc value) const {
     if (keeps)
@@ -907,25 +973,11 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
       widen_all<S::N>(rows.terms.type[RS_MORE_IN + k], bits, z);
     }
   };
-  template <class S> RS_METHOD static void totals(S s, const Params &params, Notes &notes, Acc *total) {
-    constexpr int N = S::N;
-    const rs_terms &terms = params.rows->terms;
-    using Number = typename U::Number;
-    Bits bits[N], masks[N];
-    Number x[N], y[N];
-    place(*params.rows, RS_IN, nullptr).template fetched<S::N>(CopyOf<S>::template of<IN_COPY>(s), bits);
-    U::template take<N>(terms, terms.type[RS_IN], bits, x);
-    u32 out = 0; // bit j: element j is left out
-    if (terms.selects | terms.multiplies)
-      place(*params.rows, RS_MASK, nullptr).template fetched<S::N>(CopyOf<S>::template of<MASK_COPY>(s), masks);
-    if constexpr (U::MULTIPLIES)
-      if (terms.multiplies) {
-        Number by[N];
-        widen_all<N>(terms.type[RS_MASK], masks, by);
-#pragma unroll
-        for (int j = 0; j < N; j++)
-          x[j] = x[j] * by[j];
-      }
+  // Bit j: element j is left out.
+  template <int N>
+  RS_METHOD static u32 left_out(const rs_terms &terms, const Bits *bits, const Bits *masks,
+                                const typename U::Number *x) {
+    u32 out = 0;
     if (terms.omits)
 #pragma unroll
       for (int j = 0; j < N; j++) {
@@ -938,6 +990,27 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
 #pragma unroll
       for (int j = 0; j < N; j++)
         out |= number_of((masks[j] & terms.mask.truth) == 0) << j;
+    return out;
+  }
+  template <class S> RS_METHOD static void totals(S s, const Params &params, Notes &notes, Acc *total) {
+    constexpr int N = S::N;
+    const rs_terms &terms = params.rows->terms;
+    using Number = typename U::Number;
+    Bits bits[N], masks[N];
+    Number x[N], y[N];
+    place(*params.rows, RS_IN, nullptr).template fetched<S::N>(CopyOf<S>::template of<IN_COPY>(s), bits);
+    U::template take<N>(terms, terms.type[RS_IN], bits, x);
+    if (terms.selects | terms.multiplies)
+      place(*params.rows, RS_MASK, nullptr).template fetched<S::N>(CopyOf<S>::template of<MASK_COPY>(s), masks);
+    if constexpr (U::MULTIPLIES)
+      if (terms.multiplies) {
+        Number by[N];
+        widen_all<N>(terms.type[RS_MASK], masks, by);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+          x[j] = x[j] * by[j];
+      }
+    const u32 out = left_out<N>(terms, bits, masks, x);
     U::template gather<N>(MoreOf<S>{*params.rows, s}, terms, x, y, notes);
     if constexpr (SEGMENTED)
       notes.resets = resets(s, params, out, notes);
@@ -945,7 +1018,7 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
     for (int j = 0; j < N; j++) {
       Own own = U::load(terms, x[j], U::MORE ? y[j] : x[j]);
       if (out >> j & 1)
-        own = U::Op::identity();
+        own = U::identity(terms);
       total[j] = Op::told(own, notes.resets >> j & 1);
     }
   }
@@ -971,7 +1044,7 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
 #pragma unroll
         for (int j = 0; j < N; j++)
           if (notes->begins >> j & 1)
-            own[j] = U::Op::identity();
+            own[j] = U::identity(rows.terms);
     // What came in is no longer asked for: so its copy is the way out.
     u8 *copy = CopyOf<S>::template of<IN_COPY>(s);
     Bits bits[N];

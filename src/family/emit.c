@@ -196,6 +196,8 @@ static void emit_universal_op(const rowscan_spec *spec, rs_text *source) {
     rs_text_add(source, "UniversalIndex<%s, %s>", number, word(spec->flags & ROWSCAN_TIES_FIRST));
   else if (op->kind == RS_BITS)
     rs_text_add(source, "UniversalBits<%s<%s, %s>>", op->kernel, number, number);
+  else if (op->kind == RS_LOGARITHM)
+    rs_text_add(source, "UniversalLogSumExp<%s>", number);
   else if (op->kind == RS_RECURRENCE) /* integers have coefficients alone, and some inputs stand beside segments */
     rs_text_add(source, "UniversalRecurrence<%s, %d>", number,
                 rs_type_kind(spec->acc_type) != RS_FLOAT ? 1

@@ -24,7 +24,8 @@ static rowscan_type number_of(rowscan_type type) {
 /* Whether it is a recurrence, or one with the coefficient 1, which is a sum. */
 static bool is_recurrence(const rowscan_spec *spec) {
   const rs_op *op = rs_op_of(spec->op);
-  return op->kind == RS_RECURRENCE || op->kind == RS_ADVANTAGE || op->kind == RS_WEIGHTED || op->kind == RS_GRADIENT;
+  return op->kind == RS_RECURRENCE || op->kind == RS_ADVANTAGE || op->kind == RS_WEIGHTED ||
+         (op->kind == RS_GRADIENT && spec->op != ROWSCAN_LOGSUMEXP_GRADIENT);
 }
 
 /* Whether flags, keys or further inputs say that all there is begins anew. */
@@ -35,7 +36,7 @@ static bool is_segmented(const rowscan_spec *spec) {
 
 static bool is_served(const rowscan_spec *spec) {
   const rs_op *op = rs_op_of(spec->op);
-  return !op->source && spec->op != ROWSCAN_LOGSUMEXP_GRADIENT && spec->row_rank <= RS_UNIVERSAL_RANK &&
+  return !op->source && spec->row_rank <= RS_UNIVERSAL_RANK &&
          !(spec->flags & (ROWSCAN_PART_STATES | ROWSCAN_PART_TOTALS | ROWSCAN_UNIVERSAL)) &&
          spec->regime == ROWSCAN_REGIME_AUTO;
 }
@@ -72,6 +73,8 @@ bool rs_universal_spec(const rowscan_spec *spec, rowscan_spec *universal) {
                               .row_rank = RS_UNIVERSAL_RANK};
   if (op->kind == RS_ORDER || op->kind == RS_BITS || op->kind == RS_INDEX)
     take_whole(spec, op, universal);
+  if (spec->op == ROWSCAN_LOGSUMEXP_GRADIENT)
+    universal->op = ROWSCAN_LOGSUMEXP;
   if (is_recurrence(spec)) {
     universal->op = ROWSCAN_LINEAR_RECURRENCE;
     universal->mask_mode = ROWSCAN_MASK_COEFFICIENT;
@@ -209,6 +212,7 @@ static void tell_roles(rs_terms *terms, const rowscan_spec *spec) {
       [ROWSCAN_WEIGHTED_RECURRENCE] = {{RS_IS_FACTOR, RS_IS_WEIGHT}, {RS_SHOWS_WEIGHED}},
       [ROWSCAN_SUM_GRADIENT] = {{RS_IS_CHOICE}, {RS_SHOWS_CHOSEN}},
       [ROWSCAN_GAE] = {{RS_IS_VALUE, RS_IS_NEXT_VALUE, RS_IS_TERMINATED, RS_IS_DONE}, {0, RS_SHOWS_RETURNS}},
+      [ROWSCAN_LOGSUMEXP_GRADIENT] = {{RS_IS_ELEMENT, RS_IS_RESULT}, {RS_SHOWS_GRADIENT}},
       [ROWSCAN_EXTREMUM_GRADIENT] = {{RS_IS_ELEMENT, RS_IS_RESULT}, {RS_SHOWS_CHOSEN}},
   };
   if ((size_t)spec->op < sizeof of / sizeof *of) {
@@ -302,24 +306,26 @@ void rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, const 
 
 /*
  * A warp has a row, or eight columns, of which each lane of four has steps of its own; rows that are few or long are
- * cut over blocks. A thread has one vector of each array.
+ * cut over blocks. A thread has one vector of each array. What may have further inputs and a second output takes more
+ * registers.
  */
 void rs_tune_universal(const rowscan_spec *spec, rs_shape kernels[]) {
   enum { VECTOR = 4, COLUMN_LANES = 4, THREADS = 128, CUT_WARPS = 8, ROW_TILES = 255, CUT_TILES = 1 << 25 };
-  bool large = rs_spec_register_bytes(spec) > 8;
-  bool many = spec->mask_mode == ROWSCAN_MASK_COEFFICIENT && spec->acc_type == ROWSCAN_F64; /* arrays in 48 KB */
+  bool wide = spec->acc_type == ROWSCAN_F64, large = rs_spec_register_bytes(spec) > 8;
+  bool recurs = spec->mask_mode == ROWSCAN_MASK_COEFFICIENT,
+       more = (recurs || spec->op == ROWSCAN_LOGSUMEXP) && rs_type_kind(spec->acc_type) == RS_FLOAT;
   rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .vector = VECTOR, .chunks = 1, .warps = 1, .lanes = 32};
   s.threads = THREADS;
-  s.min_blocks = large ? 4 : 6;
+  s.min_blocks = more && wide ? 3 : large || more ? 4 : 6;
   s.tiles = ROW_TILES;
   kernels[RS_KERNEL_ANY] = s;
   s.lanes = COLUMN_LANES;
   kernels[RS_KERNEL_WALK] = s;
   s.made_of = RS_TEMPLATE_DIRECT;
   s.lanes = 32;
-  s.warps = many ? CUT_WARPS / 2 : CUT_WARPS;
+  s.warps = recurs && wide ? CUT_WARPS / 2 : CUT_WARPS; /* so that all arrays have room in shared memory */
   s.threads = 32 * s.warps;
-  s.min_blocks = large ? 16 / s.warps : 24 / s.warps;
+  s.min_blocks = more && wide ? 1 : large || more ? 2 : 3;
   s.tiles = CUT_TILES;
   kernels[RS_KERNEL_LONG_ANY] = s;
 }
