@@ -57,6 +57,11 @@ typedef struct rs_terms {
   int told;                 // how segments begin: NOT_TOLD, MARKED_ITSELF, MARKED_BEFORE or KEY_CHANGES
   int omits;                // a NaN is left out
   int reverse;              // indices count from the end
+  int last;                 // reverse: what the first one counted is shown as; modulo 2^32
+  int states;               // initial values and totals are as states.cuh has them
+  int state_bytes;          // of the first number in one; of indices: of the key
+  int key_at, word_at;      // in segments, where its key and its state are
+  int spare;                // bits of 64 that keys of a signed type do not have, else 0
   int exclusive;            // as AnyRows<RANK> has it
   int numbers;              // what elements are compared as: RS_IS_F32, RS_IS_F64, or RS_IS_I64 or RS_IS_U64
   unsigned long long turn;  // all bits, where the lowest is wanted or bits are joined by and: totals are turned

@@ -16,9 +16,9 @@
 //   load(terms, x, y)               the total of one
 //   neutral(terms), identity(terms)      as an operator has them
 //   first(terms, type, bits)        the total that a fold from an initial value starts
-//   show(terms, type, length, t, bits)   N totals of a row of so many elements, as elements of a type
-//   output(f, o, terms, type, length, t, notes, bits)   the same in output o, which may ask for further inputs
-//   keep(terms, type, length, t)         a row's total, as initial values and totals are kept
+//   show(terms, type, t, bits)      N totals as elements of a type
+//   output(f, o, terms, type, t, notes, bits)   the same in output o, which may ask for further inputs
+//   keep(terms, type, t)            a row's total, as initial values and totals are kept
 #pragma once
 #include "direct.cuh"
 #include "row.cuh"
@@ -150,6 +150,29 @@ template <int N, class B, class A> RS_DEVICE void narrow_all(int type, const A *
   }
 }
 
+template <class W> RS_DEVICE u64 load_bits(const u8 *from) {
+  return load_element(reinterpret_cast<const W *>(from));
+}
+RS_DEVICE u64 load_bits_of(int bytes, const u8 *from) {
+  return bytes == 1   ? load_bits<u8>(from)
+         : bytes == 2 ? load_bits<u16>(from)
+         : bytes == 4 ? load_bits<u32>(from)
+                      : load_bits<u64>(from);
+}
+template <class W> RS_DEVICE void store_bits(u8 *to, u64 bits) {
+  store_element(reinterpret_cast<W *>(to), (W)bits);
+}
+RS_DEVICE void store_bits_of(int bytes, u8 *to, u64 bits) {
+  if (bytes == 1)
+    store_bits<u8>(to, bits);
+  else if (bytes == 2)
+    store_bits<u16>(to, bits);
+  else if (bytes == 4)
+    store_bits<u32>(to, bits);
+  else
+    store_bits<u64>(to, bits);
+}
+
 // ---- operators ----------------------------------------------------------------------------------------------------
 
 // What is noted of N elements of a thread, from their loading on until they are stored; bit j of each: of element j.
@@ -157,6 +180,17 @@ struct Notes {
   u32 begins = 0; // by flags or keys, a segment begins
   u32 resets = 0; // an operator begins anew with it
   u32 chosen = 0; // an output shows it
+};
+
+template <class T, class = void> struct IsPair { static constexpr bool value = true; };
+template <class T> struct IsPair<T, Void<decltype((u64)T())>> { static constexpr bool value = false; };
+template <class T> constexpr bool is_pair = IsPair<T>::value;
+template <class T> union Halves {
+  using Half = typename Word<sizeof(T) / 2>::type;
+  T total;
+  Half half[2];
+  RS_METHOD Halves() {
+  }
 };
 
 // Those that take and show numbers of type A.
@@ -187,16 +221,16 @@ template <class O, bool MULTIPLY = false> struct UniversalNumbers {
     widen_all<1>(type, &bits, &x);
     return O::begin(x);
   }
-  template <int N> RS_METHOD static void show(const rs_terms &, int type, i64, const Total *t, Bits *bits) {
+  template <int N> RS_METHOD static void show(const rs_terms &, int type, const Total *t, Bits *bits) {
     Number x[N];
 #pragma unroll
     for (int j = 0; j < N; j++)
       x[j] = O::store(t[j]);
     narrow_all<N>(type, x, bits);
   }
-  RS_METHOD static Bits keep(const rs_terms &terms, int type, i64 length, Total t) {
+  RS_METHOD static Bits keep(const rs_terms &terms, int type, Total t) {
     Bits bits{};
-    show<1>(terms, type, length, &t, &bits);
+    show<1>(terms, type, &t, &bits);
     return bits;
   }
 };
@@ -256,7 +290,7 @@ template <class A, int COUNT> struct UniversalRecurrence : UniversalNumbers<Line
     return {factor, x};
   }
   template <int N, class F>
-  RS_METHOD static void output(const F &f, int o, const rs_terms &terms, int type, i64, const Total *t, Notes notes,
+  RS_METHOD static void output(const F &f, int o, const rs_terms &terms, int type, const Total *t, Notes notes,
                                Bits *bits) {
     const int shows = terms.shows[o];
     A x[N];
@@ -311,8 +345,7 @@ template <class A> struct UniversalLogSumExp : UniversalNumbers<LogSumExp<A, A>>
       x[j] = is_gradient(terms) ? t[j].sum : Op::store(t[j]);
   }
   template <int N, class F>
-  RS_METHOD static void output(const F &f, int o, const rs_terms &terms, int type, i64, const Total *t, Notes,
-                               Bits *bits) {
+  RS_METHOD static void output(const F &f, int o, const rs_terms &terms, int type, const Total *t, Notes, Bits *bits) {
     A x[N], element[N], y[N];
     numbers<N>(terms, t, x);
     if (terms.shows[o] == RS_SHOWS_GRADIENT) {
@@ -324,7 +357,7 @@ template <class A> struct UniversalLogSumExp : UniversalNumbers<LogSumExp<A, A>>
     }
     narrow_all<N>(type, x, bits);
   }
-  RS_METHOD static Bits keep(const rs_terms &terms, int type, i64, Total t) {
+  RS_METHOD static Bits keep(const rs_terms &terms, int type, Total t) {
     A x;
     Bits bits{};
     numbers<1>(terms, &t, &x);
@@ -332,6 +365,36 @@ template <class A> struct UniversalLogSumExp : UniversalNumbers<LogSumExp<A, A>>
     return bits;
   }
 };
+
+// Totals as kernels of one length keep those of parts of rows (states.cuh): numbers, pairs of numbers, or indices.
+template <class U> RS_DEVICE typename U::Op::Total load_state(const rs_terms &terms, const u8 *from) {
+  using Total = typename U::Op::Total;
+  const int bytes = terms.state_bytes;
+  if constexpr (counts_elements<typename U::Op>) {
+    return U::load_state(terms, from);
+  } else if constexpr (is_pair<Total>) {
+    Halves<Total> all;
+    all.half[0] = (typename Halves<Total>::Half)load_bits_of(bytes, from);
+    all.half[1] = (typename Halves<Total>::Half)load_bits_of(bytes, from + bytes);
+    return all.total;
+  } else {
+    return U::first(terms, terms.type[RS_INIT], (typename U::Bits)load_bits_of(bytes, from));
+  }
+}
+template <class U> RS_DEVICE void store_state(const rs_terms &terms, u8 *to, typename U::Op::Total t) {
+  using Total = typename U::Op::Total;
+  const int bytes = terms.state_bytes;
+  if constexpr (counts_elements<typename U::Op>) {
+    U::store_state(terms, to, t);
+  } else if constexpr (is_pair<Total>) {
+    Halves<Total> all;
+    all.total = t;
+    store_bits_of(bytes, to, all.half[0]);
+    store_bits_of(bytes, to + bytes, all.half[1]);
+  } else {
+    store_bits_of(bytes, to, U::keep(terms, terms.type[RS_TOTALS], t));
+  }
+}
 
 // Sums of floats in fixed point.
 struct UniversalFixed : UniversalNumbers<Sum<u64>, true> {
@@ -348,7 +411,7 @@ struct UniversalFixed : UniversalNumbers<Sum<u64>, true> {
   RS_METHOD static u64 first(const rs_terms &, int, u64 bits) {
     return bits;
   }
-  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, i64, const u64 *t, u64 *bits) {
+  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, u64 *bits) {
     if (type == RS_IS_F64) {
       f64 x[N];
 #pragma unroll
@@ -367,7 +430,7 @@ struct UniversalFixed : UniversalNumbers<Sum<u64>, true> {
     }
     narrow_all<N>(type, x, bits);
   }
-  RS_METHOD static u64 keep(const rs_terms &, int, i64, u64 t) {
+  RS_METHOD static u64 keep(const rs_terms &, int, u64 t) {
     return t;
   }
 };
@@ -447,12 +510,12 @@ struct UniversalExtreme : UniversalNumbers<HighestKey> {
     keys_of<1>(terms, type, &bits, &key);
     return key;
   }
-  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, i64, const u64 *t, u64 *bits) {
+  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, u64 *bits) {
     show_keys<N>(terms, type, t, bits);
   }
-  RS_METHOD static u64 keep(const rs_terms &terms, int type, i64, u64 t) {
+  RS_METHOD static u64 keep(const rs_terms &terms, int type, u64 t) {
     u64 bits{};
-    show<1>(terms, type, 0, &t, &bits);
+    show<1>(terms, type, &t, &bits);
     return bits;
   }
 };
@@ -470,16 +533,16 @@ template <class O> struct UniversalBits : UniversalNumbers<O> {
     take<1>(terms, type, &bits, &x);
     return x;
   }
-  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, i64, const u64 *t, u64 *bits) {
+  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, u64 *bits) {
     u64 x[N];
 #pragma unroll
     for (int j = 0; j < N; j++)
       x[j] = t[j] ^ terms.turn;
     narrow_all<N>(type, x, bits);
   }
-  RS_METHOD static u64 keep(const rs_terms &terms, int type, i64, u64 t) {
+  RS_METHOD static u64 keep(const rs_terms &terms, int type, u64 t) {
     u64 bits{};
-    show<1>(terms, type, 0, &t, &bits);
+    show<1>(terms, type, &t, &bits);
     return bits;
   }
 };
@@ -515,17 +578,33 @@ template <class K, bool FIRST> struct UniversalIndex : UniversalNumbers<Indexed<
   RS_METHOD static Total first(const rs_terms &, int, u64) {
     return Op::neutral();
   }
-  template <int N> RS_METHOD static void show(const rs_terms &terms, int, i64 length, const Total *t, u64 *bits) {
+  template <int N> RS_METHOD static void show(const rs_terms &terms, int, const Total *t, u64 *bits) {
 #pragma unroll
     for (int j = 0; j < N; j++)
-      bits[j] = t[j].index == Op::NONE ? ~(u64)0 : terms.reverse ? (u64)(length - 1) - t[j].index : t[j].index;
+      bits[j] = t[j].index == Op::NONE ? ~(u64)0 : terms.reverse ? (u32)terms.last - t[j].index : t[j].index;
+  }
+  // A total as other kernels of such elements have it, whose key has 8 bytes or the lower half of these.
+  RS_METHOD static Total load_state(const rs_terms &terms, const u8 *from) {
+    u64 key = load_bits_of(terms.state_bytes, from);
+    if (sizeof(K) == 8 && terms.state_bytes == 4) {
+      u32 turned = (u32)(key ^ terms.turn);
+      key = terms.turn ^ (terms.numbers == RS_IS_I64 ? (u64)(i64)(i32)(turned ^ 1u << 31) ^ 1ull << 63 : turned);
+    }
+    return {(K)key, (u32)load_bits<u32>(from + terms.state_bytes), (u32)load_bits<u32>(from + terms.state_bytes + 4)};
+  }
+  RS_METHOD static void store_state(const rs_terms &terms, u8 *to, Total t) {
+    u64 key = t.key;
+    if (sizeof(K) == 8 && terms.state_bytes == 4 && terms.numbers == RS_IS_I64)
+      key ^= t.index == Op::NONE ? 0 : 1u << 31;
+    store_bits_of(terms.state_bytes, to, key);
+    store_bits<u32>(to + terms.state_bytes, t.index);
+    store_bits<u32>(to + terms.state_bytes + 4, t.count);
   }
   // The second output has the elements themselves, or what an extremum of nothing has.
   template <int N, class F>
-  RS_METHOD static void output(const F &, int o, const rs_terms &terms, int type, i64 length, const Total *t, Notes,
-                               u64 *bits) {
+  RS_METHOD static void output(const F &, int o, const rs_terms &terms, int type, const Total *t, Notes, u64 *bits) {
     if (o == 0) {
-      show<N>(terms, type, length, t, bits);
+      show<N>(terms, type, t, bits);
       return;
     }
     u64 key[N];
@@ -534,9 +613,9 @@ template <class K, bool FIRST> struct UniversalIndex : UniversalNumbers<Indexed<
       key[j] = t[j].index == Op::NONE ? 0 : wide(terms, t[j].key);
     show_keys<N>(terms, type, key, bits);
   }
-  RS_METHOD static u64 keep(const rs_terms &terms, int type, i64 length, Total t) {
+  RS_METHOD static u64 keep(const rs_terms &terms, int type, Total t) {
     u64 bits{};
-    show<1>(terms, type, length, &t, &bits);
+    show<1>(terms, type, &t, &bits);
     return bits;
   }
 };
@@ -554,6 +633,9 @@ template <class O> struct Unsegmented : O {
   RS_METHOD static Own own(Own t) {
     return t;
   }
+  RS_METHOD static u32 state(Own) {
+    return 0;
+  }
 };
 template <class O> struct InSegments : ByFlags<O, false, false> {
   using Base = ByFlags<O, false, false>;
@@ -565,6 +647,9 @@ template <class O> struct InSegments : ByFlags<O, false, false> {
   RS_METHOD static Own own(Total t) {
     return Base::whole(t);
   }
+  RS_METHOD static u32 state(Total t) {
+    return t.state;
+  }
 };
 template <class A, class K> struct InSegments<LinearRecurrence<A, K>> : Resetting<LinearRecurrence<A, K>> {
   using Own = typename LinearRecurrence<A, K>::Total;
@@ -573,6 +658,9 @@ template <class A, class K> struct InSegments<LinearRecurrence<A, K>> : Resettin
   }
   RS_METHOD static Own own(Own t) {
     return t;
+  }
+  RS_METHOD static u32 state(Own) {
+    return 0;
   }
 };
 template <class O, bool SEGMENTED> struct UniversalOp { using type = Unsegmented<O>; };
@@ -657,29 +745,6 @@ template <class W, int N> RS_DEVICE void fetch_vector(u8 *to, const u8 *from) {
 template <class W> RS_DEVICE void fetch_one(u8 *to, const u8 *from) {
   fetch(reinterpret_cast<W *>(to), reinterpret_cast<const W *>(from));
 }
-template <class W> RS_DEVICE u64 load_bits(const u8 *from) {
-  return load_element(reinterpret_cast<const W *>(from));
-}
-RS_DEVICE u64 load_bits_of(int bytes, const u8 *from) {
-  return bytes == 1   ? load_bits<u8>(from)
-         : bytes == 2 ? load_bits<u16>(from)
-         : bytes == 4 ? load_bits<u32>(from)
-                      : load_bits<u64>(from);
-}
-template <class W> RS_DEVICE void store_bits(u8 *to, u64 bits) {
-  store_element(reinterpret_cast<W *>(to), (W)bits);
-}
-RS_DEVICE void store_bits_of(int bytes, u8 *to, u64 bits) {
-  if (bytes == 1)
-    store_bits<u8>(to, bits);
-  else if (bytes == 2)
-    store_bits<u16>(to, bits);
-  else if (bytes == 4)
-    store_bits<u32>(to, bits);
-  else
-    store_bits<u64>(to, bits);
-}
-
 // A row's elements in one array: where the first one of the scan is, and the bytes from each to the next.
 struct BytesPlace {
   u8 *at;
@@ -812,6 +877,9 @@ template <class S> RS_METHOD void BytesPlace::fetch_stretch(u8 *copy, S s) const
 
 // ---- a row --------------------------------------------------------------------------------------------------------
 
+template <class R> RS_CALLED typename R::Acc started_called(const UniversalRows &rows, const u8 *init);
+template <class R> RS_CALLED void keep_called(const UniversalRows &rows, u8 *to, u8 *segments, typename R::Acc value);
+
 template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGMENTED, MOST>> {
   using P = UniversalProblem<U, SEGMENTED, MOST>;
   using Op = typename P::Op;
@@ -827,6 +895,7 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
   // What a stretch needs of its row, without another one at hand.
   struct Params {
     const UniversalRows *rows;
+    const u8 *init;
   };
 
   RS_METHOD Row(const Rows<P::rank> &all, i64 number)
@@ -850,7 +919,7 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
     each([&](int a) { begin[a] = first(a) + at[a] * rows.terms.bytes[a]; });
   }
   RS_METHOD Params params() const {
-    return {&rows};
+    return {&rows, begin[RS_INIT]};
   }
   RS_METHOD Index length() const {
     return (Index)rows.length;
@@ -887,10 +956,7 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
   // ---- its ends
 
   RS_METHOD Acc started(Own without) const {
-    if (!rows.has(RS_INIT))
-      return Op::started(without);
-    Bits bits = (Bits)load_bits_of(rows.terms.bytes[RS_INIT], begin[RS_INIT]);
-    return Op::started(U::first(rows.terms, rows.terms.type[RS_INIT], bits));
+    return rows.has(RS_INIT) ? started_called<Row>(rows, begin[RS_INIT]) : Op::started(without);
   }
   RS_METHOD Acc start() const {
     return started(U::neutral(rows.terms));
@@ -900,8 +966,36 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
   }
   RS_METHOD void keep(Acc value) const {
     if (keeps)
-      store_bits_of(rows.terms.bytes[RS_TOTALS], begin[RS_TOTALS],
-                    U::keep(rows.terms, rows.terms.type[RS_TOTALS], rows.length, Op::own(value)));
+      keep_called<Row>(rows, begin[RS_TOTALS], begin[RS_SEGMENTS], value);
+  }
+  RS_METHOD static Acc started_at(const UniversalRows &rows, const u8 *init) {
+    const rs_terms &terms = rows.terms;
+    if (terms.states)
+      return Op::started(load_state<U>(terms, init));
+    Bits bits = (Bits)load_bits_of(terms.bytes[RS_INIT], init);
+    return Op::started(U::first(terms, terms.type[RS_INIT], bits));
+  }
+  RS_METHOD static void keep_at(const UniversalRows &rows, u8 *to, u8 *segments, Acc value) {
+    const rs_terms &terms = rows.terms;
+    if (!terms.states) {
+      store_bits_of(terms.bytes[RS_TOTALS], to, U::keep(terms, terms.type[RS_TOTALS], Op::own(value)));
+      return;
+    }
+    store_state<U>(terms, to, Op::own(value));
+    if constexpr (SEGMENTED)
+      if (terms.told != NOT_TOLD)
+        keep_mark(rows, to, place(rows, RS_SEGMENTS, segments), Op::state(value));
+  }
+  // The last element's key, and what else kernels that hand on states have in segments (ops.cuh).
+  RS_METHOD static void keep_mark(const UniversalRows &rows, u8 *to, BytesPlace segments, u32 state) {
+    const rs_terms &terms = rows.terms;
+    const u64 last = load_bits_of(segments.bytes, segments.at + (rows.length - 1) * segments.apart);
+    bool marked = terms.told != KEY_CHANGES && (last & terms.segments.truth) != 0;
+    if (terms.told == KEY_CHANGES) {
+      u64 key = terms.type[RS_SEGMENTS] == RS_IS_BOOL ? last != 0 : (u64)((i64)(last << terms.spare) >> terms.spare);
+      store_bits_of(terms.word_at - terms.key_at, to + terms.key_at, key);
+    }
+    store_bits<u32>(to + terms.word_at, (state & INSIDE) | ANY | (marked ? (u32)MARKED : 0));
   }
 
   // ---- its elements
@@ -942,22 +1036,34 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
         *WideCopy<S>::before(s) = U::are_one(number(0), number(1));
       }
   }
+  // The flag or key of the element before a row that is a part of one; whether there is one.
+  RS_METHOD static bool mark_before(const rs_terms &terms, const u8 *init, u64 &last) {
+    u32 word = (u32)load_bits<u32>(init + terms.word_at);
+    last = word & MARKED ? ~0ull : 0;
+    if (terms.told == KEY_CHANGES)
+      last = load_bits_of(terms.word_at - terms.key_at, init + terms.key_at) &
+             ~0ull >> (64 - 8 * terms.bytes[RS_SEGMENTS]);
+    return word & ANY;
+  }
   // Bit j: a segment begins with element j of a stretch.
   template <class S> RS_METHOD static u32 beginnings(S s, const Params &params) {
     const rs_terms &terms = params.rows->terms;
     u64 bits[S::N], last = 0;
     place(*params.rows, RS_SEGMENTS, nullptr).template fetched<S::N>(WideCopy<S>::template of<SEGMENT_COPY>(s), bits);
-    if (terms.told != MARKED_ITSELF && s.i > 0)
+    bool before = s.i > 0; // whether anything tells of the element before
+    if (terms.told != MARKED_ITSELF && before)
       last = *WideCopy<S>::before(s);
+    if (terms.states && s.i == 0 && params.rows->has(RS_INIT))
+      before = mark_before(terms, params.init, last);
     u32 begins = 0;
 #pragma unroll
     for (int j = 0; j < S::N; j++) {
-      bool first = s.i + j == 0;
       u64 own = bits[j] & terms.segments.truth;
       bool so = terms.told == MARKED_ITSELF             ? own != 0
-                : terms.told == MARKED_BEFORE           ? !first && (last & terms.segments.truth) != 0
-                : terms.type[RS_SEGMENTS] == RS_IS_BOOL ? !first && (bits[j] != 0) != (last != 0)
-                                                        : !first && bits[j] != last;
+                : terms.told == MARKED_BEFORE           ? before && (last & terms.segments.truth) != 0
+                : terms.type[RS_SEGMENTS] == RS_IS_BOOL ? before && (bits[j] != 0) != (last != 0)
+                                                        : before && bits[j] != last;
+      before = true;
       begins |= number_of(so) << j;
       last = bits[j];
     }
@@ -1021,6 +1127,11 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
         own = U::identity(terms);
       total[j] = Op::told(own, notes.resets >> j & 1);
     }
+    if (!params.rows->has(RS_OUT)) // where totals are all that is wanted, what lies past the row is part of one
+#pragma unroll
+      for (int j = 0; j < N; j++)
+        if (j >= s.left)
+          total[j] = Op::started(U::neutral(terms));
   }
   // Bit j: all there is begins anew with element j. One that is left out does not say so itself.
   template <class S> RS_METHOD static u32 resets(S s, const Params &params, u32 out, Notes &notes) {
@@ -1051,16 +1162,23 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
     if constexpr (U::SECOND) {
 #pragma unroll 1
       for (int o = first(RS_SECOND) ? 1 : 0; o >= 0; o--) {
-        U::template output<N>(MoreOf<S>{rows, s}, o, rows.terms, rows.terms.type[o ? RS_SECOND : RS_OUT], rows.length,
-                              own, *notes, bits);
+        U::template output<N>(MoreOf<S>{rows, s}, o, rows.terms, rows.terms.type[o ? RS_SECOND : RS_OUT], own, *notes,
+                              bits);
         (o ? place(RS_SECOND) : place(RS_OUT)).store(copy, s, bits);
       }
     } else {
-      U::template show<N>(rows.terms, rows.terms.type[RS_OUT], rows.length, own, bits);
+      U::template show<N>(rows.terms, rows.terms.type[RS_OUT], own, bits);
       place(RS_OUT).store(copy, s, bits);
     }
   }
 };
+
+template <class R> RS_CALLED typename R::Acc started_called(const UniversalRows &rows, const u8 *init) {
+  return R::started_at(rows, init);
+}
+template <class R> RS_CALLED void keep_called(const UniversalRows &rows, u8 *to, u8 *segments, typename R::Acc value) {
+  R::keep_at(rows, to, segments, value);
+}
 
 template <class U, bool SEGMENTED, i64 MOST, int N, class S>
 struct VectorFor<UniversalProblem<U, SEGMENTED, MOST>, N, S, true> {
@@ -1098,3 +1216,39 @@ struct VectorFor<UniversalProblem<U, SEGMENTED, MOST>, N, S, true> {
     }
   };
 };
+
+// scan_rows() of row.cuh; and where there is no output, of rows of 2^k elements totals alone, of which no fold starts.
+template <class P, class S, int THREADS> RS_DEVICE void scan_universal(const UniversalRows &rows) {
+  using T = Tile<P, S, true, THREADS>;
+  using Acc = typename P::Acc;
+  using Index = typename T::Index;
+  constexpr int GROUPS = THREADS / S::LANES;
+  const Index tiles = T::count(rows);
+
+  for (i64 base = (i64)block_index() * GROUPS; base < rows.count; base += (i64)block_count() * GROUPS) {
+    i64 number = base + thread_index() / S::LANES;
+    bool wanted = number < rows.count;
+    Row<P> row(rows, wanted ? number : rows.count - 1);
+    if (!wanted)
+      row.keeps = false;
+    if (tiles == 0) {
+      if (T::lane() == 0)
+        row.keep(row.empty());
+      continue;
+    }
+    SharedCounter<typename P::Op, T::COUNT, Acc, GROUPS, S::LANES> counter;
+    Acc start = row.start(), carry = start;
+    T tile;
+#pragma unroll 1
+    for (Index t = 0; t < tiles; t++) {
+      tile.load(row, t * S::ELEMENTS);
+      Acc end = counter.push(t, tile.up(nullptr), start);
+      if (rows.has(RS_OUT))
+        tile.down(row, t * S::ELEMENTS, carry, end,
+                  [&](int u, Index i, const Acc *value) { tile.store_all(row, u, i, value, wanted); });
+      carry = end;
+    }
+    if (!rows.has(RS_OUT) && T::lane() == 0)
+      row.keep(counter.digits()[log2_floor(tiles)]);
+  }
+}

@@ -36,8 +36,7 @@ static bool is_segmented(const rowscan_spec *spec) {
 
 static bool is_served(const rowscan_spec *spec) {
   const rs_op *op = rs_op_of(spec->op);
-  return !op->source && spec->row_rank <= RS_UNIVERSAL_RANK &&
-         !(spec->flags & (ROWSCAN_PART_STATES | ROWSCAN_PART_TOTALS | ROWSCAN_UNIVERSAL)) &&
+  return !op->source && spec->row_rank <= RS_UNIVERSAL_RANK && !(spec->flags & ROWSCAN_UNIVERSAL) &&
          spec->regime == ROWSCAN_REGIME_AUTO;
 }
 
@@ -203,6 +202,19 @@ static int how_told(const rowscan_spec *spec) {
                                                      : MARKED_ITSELF;
 }
 
+/* How initial values and totals are kept, where rows are parts of longer ones. */
+static void tell_states(rs_terms *terms, const rowscan_spec *spec) {
+  const rs_kept_states states = rs_tune_states(spec);
+  bool numbers = rs_op_is_of_numbers(rs_op_of(spec->op)), index = rs_op_of(spec->op)->kind == RS_INDEX;
+  terms->states = 1;
+  terms->state_bytes = (int)(numbers ? states.total : index ? states.index_at : states.total / 2);
+  terms->key_at = (int)states.key_at;
+  terms->word_at = (int)states.word_at;
+  if (rs_type_kind(spec->mask_type) == RS_SIGNED)
+    terms->spare = 64 - 8 * rs_spec_mask_bytes(spec);
+  terms->last = -2; /* as Indexed of kernels/ops.cuh shows one */
+}
+
 /* What further inputs are, and what outputs show. */
 static void tell_roles(rs_terms *terms, const rowscan_spec *spec) {
   static const struct {
@@ -239,6 +251,7 @@ static void tell(rs_terms *terms, const rs_rows *rows, const rowscan_spec *spec)
                       .told = rs_spec_segments(spec) ? how_told(spec) : 0,
                       .omits = (spec->flags & ROWSCAN_OMIT_NAN) != 0,
                       .reverse = (spec->flags & ROWSCAN_REVERSE) != 0,
+                      .last = (int)(rows->length - 1),
                       .exclusive = (spec->flags & ROWSCAN_EXCLUSIVE) != 0,
                       .turn = wants_lowest(spec) || spec->op == ROWSCAN_AND ? UINT64_MAX : 0};
   tell_types(terms, rows, spec);
@@ -248,6 +261,8 @@ static void tell(rs_terms *terms, const rs_rows *rows, const rowscan_spec *spec)
     terms->numbers = compared_as(compared);
     terms->least = least_key(compared, wants_lowest(spec));
   }
+  if (spec->flags & ROWSCAN_PART_STATES)
+    tell_states(terms, spec);
   if (rs_is_fixed(spec->acc_type)) {
     terms->scale = (double)(UINT64_C(1) << rs_point_of(spec->acc_type));
     terms->unit = 1 / terms->scale;
@@ -310,7 +325,15 @@ void rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, const 
  * registers.
  */
 void rs_tune_universal(const rowscan_spec *spec, rs_shape kernels[]) {
-  enum { VECTOR = 4, COLUMN_LANES = 4, THREADS = 128, CUT_WARPS = 8, ROW_TILES = 255, CUT_TILES = 1 << 25 };
+  enum {
+    VECTOR = 4,
+    COLUMN_LANES = 4,
+    THREADS = 128,
+    CUT_WARPS = 8,
+    ROW_TILES = 2048,
+    COLUMN_TILES = 255,
+    CUT_TILES = 1 << 25
+  };
   bool wide = spec->acc_type == ROWSCAN_F64, large = rs_spec_register_bytes(spec) > 8;
   bool recurs = spec->mask_mode == ROWSCAN_MASK_COEFFICIENT,
        more = (recurs || spec->op == ROWSCAN_LOGSUMEXP) && rs_type_kind(spec->acc_type) == RS_FLOAT;
@@ -320,6 +343,7 @@ void rs_tune_universal(const rowscan_spec *spec, rs_shape kernels[]) {
   s.tiles = ROW_TILES;
   kernels[RS_KERNEL_ANY] = s;
   s.lanes = COLUMN_LANES;
+  s.tiles = COLUMN_TILES;
   kernels[RS_KERNEL_WALK] = s;
   s.made_of = RS_TEMPLATE_DIRECT;
   s.lanes = 32;
@@ -330,19 +354,24 @@ void rs_tune_universal(const rowscan_spec *spec, rs_shape kernels[]) {
   kernels[RS_KERNEL_LONG_ANY] = s;
 }
 
+static const rs_operand *main_of(const rs_rows *rows) {
+  return rows->array[RS_OUT].data ? &rows->array[RS_OUT] : &rows->array[RS_IN];
+}
+
 /* Rows are neighbours, and their elements are not. */
 static bool side_by_side(const rs_rows *rows) {
-  const rs_operand *out = &rows->array[RS_OUT], *in = &rows->array[RS_IN];
-  const rs_operand *main = out->data ? out : in;
+  const rs_operand *main = main_of(rows);
   return main->step != 1 && main->step != -1 && rs_neighbours(main, rows) && rows->shape[rows->rank - 1] > 1;
 }
 
-/* So many rows, or columns, keep a multiprocessor busy; fewer are cut over blocks if they are not short. */
+/* So many rows, or columns, keep a multiprocessor busy; fewer are cut over blocks if they are not short. Rows that have
+ * totals alone are not cut: no fold starts there, and theirs would. */
 rs_kernel rs_universal_choose(const rs_geometry *geometry, const rs_rows *rows, int multiprocessors) {
-  enum { LEAST = 4096, ROWS = 4, COLUMNS = 32 };
-  bool columns = side_by_side(rows);
-  rs_kernel whole = columns ? RS_KERNEL_WALK : RS_KERNEL_ANY;
+  enum { LEAST = 4096, MOST = 1 << 15, ROWS = 4, COLUMNS = 32 };
+  bool columns = side_by_side(rows) && rows->length <= rs_most(&geometry->shape[RS_KERNEL_WALK]);
   int64_t enough = (int64_t)(columns ? COLUMNS : ROWS) * multiprocessors;
-  bool cut = rows->length > rs_most(&geometry->shape[whole]) || (rows->length >= LEAST && rows->count < enough);
-  return cut ? RS_KERNEL_LONG_ANY : whole;
+  bool cut = rows->length >= MOST || (rows->length >= LEAST && rows->count < enough);
+  if (cut && rows->array[RS_OUT].data)
+    return RS_KERNEL_LONG_ANY;
+  return columns ? RS_KERNEL_WALK : RS_KERNEL_ANY;
 }
