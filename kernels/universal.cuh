@@ -72,8 +72,23 @@ template <class T, int N, class B, class A> RS_DEVICE void narrow_as(const A *x,
     bits[j] = to_bits<B>(Narrow<T>::from(x[j]));
 }
 
+// What a called function is given by value, and gives: so it lies in registers.
+template <class T, int N> struct Several { T at[N]; };
+template <int N, class T> RS_DEVICE Several<T, N> several(const T *from) {
+  Several<T, N> all;
+#pragma unroll
+  for (int j = 0; j < N; j++)
+    all.at[j] = from[j];
+  return all;
+}
+template <class T, int N> RS_DEVICE void copy_to(T *to, const Several<T, N> &all) {
+#pragma unroll
+  for (int j = 0; j < N; j++)
+    to[j] = all.at[j];
+}
+
 // Of N elements of a type, numbers of type A. Numbers of 32 bits come from types of 32 bits at most.
-template <int N, class B, class A> RS_DEVICE void widen_all(int type, const B *bits, A *x) {
+template <int N, class B, class A> RS_DEVICE void widen_here(int type, const B *bits, A *x) {
   constexpr bool FLOATS = !is_integer<A>, WIDE = sizeof(A) == 8;
   switch (type) {
   case RS_IS_F16:
@@ -126,7 +141,7 @@ template <int N, class B, class A> RS_DEVICE void widen_all(int type, const B *b
 }
 
 // Of N numbers, elements of a type: of floats floats, of whole numbers whole ones, whose low bits they are.
-template <int N, class B, class A> RS_DEVICE void narrow_all(int type, const A *x, B *bits) {
+template <int N, class B, class A> RS_DEVICE void narrow_here(int type, const A *x, B *bits) {
   if constexpr (is_integer<A>) {
     if (type == RS_IS_BOOL)
       narrow_as<boolean, N>(x, bits);
@@ -148,6 +163,24 @@ template <int N, class B, class A> RS_DEVICE void narrow_all(int type, const A *
         narrow_as<f64, N>(x, bits);
     }
   }
+}
+
+// The same, called.
+template <int N, class B, class A> RS_CALLED Several<A, N> widened(int type, Several<B, N> bits) {
+  Several<A, N> x;
+  widen_here<N>(type, bits.at, x.at);
+  return x;
+}
+template <int N, class B, class A> RS_DEVICE void widen_all(int type, const B *bits, A *x) {
+  copy_to(x, widened<N, B, A>(type, several<N>(bits)));
+}
+template <int N, class B, class A> RS_CALLED Several<B, N> narrowed(int type, Several<A, N> x) {
+  Several<B, N> bits;
+  narrow_here<N>(type, x.at, bits.at);
+  return bits;
+}
+template <int N, class B, class A> RS_DEVICE void narrow_all(int type, const A *x, B *bits) {
+  copy_to(bits, narrowed<N, B, A>(type, several<N>(x)));
 }
 
 template <class W> RS_DEVICE u64 load_bits(const u8 *from) {
@@ -812,7 +845,7 @@ struct BytesPlace {
   // The same, called.
   template <class S> RS_METHOD void fetch_stretch(u8 *copy, S s) const;
   // What was fetched; past the row anything, which is part of no prefix that is stored.
-  template <int N, class B> RS_METHOD void fetched(u8 *copy, B *bits) const {
+  template <int N, class B> RS_METHOD void fetched_here(u8 *copy, B *bits) const {
     const u8 *from = stretch<N>(copy, (int)lane_index());
     if (bytes == 1)
       bits_of<u8, N>(from, reverse(), bits);
@@ -845,7 +878,8 @@ struct BytesPlace {
         store_element(reinterpret_cast<W *>(to), *reinterpret_cast<const W *>(element<N>(copy, first, e)));
     }
   }
-  template <class S, class B> RS_METHOD void store(u8 *copy, S s, const B *bits) const {
+  template <int N, class B> RS_METHOD void fetched(u8 *copy, B *bits) const;
+  template <class S, class B> RS_METHOD void store_here(u8 *copy, S s, const B *bits) const {
     if (bytes == 1)
       store_words<u8>(copy, s, bits);
     else if (bytes == 2)
@@ -855,12 +889,24 @@ struct BytesPlace {
     else if constexpr (sizeof(B) == 8)
       store_words<u64>(copy, s, bits);
   }
+  template <class S, class B> RS_METHOD void store(u8 *copy, S s, const B *bits) const;
 };
 
 template <class S>
 RS_CALLED void fetch_called(u8 *at, i64 apart, int bytes, u8 *copy, typename S::Index i, typename S::Index left,
                             bool full) {
   BytesPlace{at, apart, bytes}.fetch_here(copy, S{i, left, full, 0, 0});
+}
+
+template <int N, class B> RS_CALLED Several<B, N> fetched_called(i64 apart, int bytes, u8 *copy) {
+  Several<B, N> bits{};
+  BytesPlace{nullptr, apart, bytes}.fetched_here<N>(copy, bits.at);
+  return bits;
+}
+template <class S, class B>
+RS_CALLED void store_called(u8 *at, i64 apart, int bytes, u8 *copy, typename S::Index i, typename S::Index left,
+                            Several<B, S::N> bits) {
+  BytesPlace{at, apart, bytes}.store_here(copy, S{i, left, true, 0, 0}, bits.at);
 }
 
 // A number of an array.
@@ -873,6 +919,13 @@ template <class B, class A> RS_CALLED A number_at(const u8 *from, int bytes, int
 
 template <class S> RS_METHOD void BytesPlace::fetch_stretch(u8 *copy, S s) const {
   fetch_called<S>(at, apart, bytes, copy, s.i, s.left, s.full);
+}
+
+template <int N, class B> RS_METHOD void BytesPlace::fetched(u8 *copy, B *bits) const {
+  copy_to(bits, fetched_called<N, B>(apart, bytes, copy));
+}
+template <class S, class B> RS_METHOD void BytesPlace::store(u8 *copy, S s, const B *bits) const {
+  store_called<S, B>(at, apart, bytes, copy, s.i, s.left, several<S::N>(bits));
 }
 
 // ---- a row --------------------------------------------------------------------------------------------------------

@@ -571,8 +571,8 @@ typedef struct rowscan_options {
  *   - without a driver or a GPU, which the log reports at level info;
  *   - with a GPU that cannot be used. The log has one warning with the reason, which rowscan_context_info_get reports
  *     as well: the GPU is older than sm_75; it is in exclusive use of another process, or gives no context for another
- *     reason; there is no NVRTC, and no kernel for the GPU in the library, the cache or packs; the driver does not start
- *     or is too old. ENGINE_CUDA returns these errors (for a missing NVRTC, when it is needed).
+ *     reason; there is no NVRTC, and no kernel for the GPU in the library, the cache or packs; the driver does not
+ *     start or is too old. ENGINE_CUDA returns these errors (for a missing NVRTC, when it is needed).
  * A GPU that is newer than the NVRTC found is supported with both: by kernels of a newer NVRTC in the cache or in a
  * pack, else by PTX of the newest architecture that NVRTC supports, which the driver compiles when it loads it.
  *
@@ -593,11 +593,11 @@ typedef struct rowscan_options {
  *
  * `compile`. Each length has its own kernels, which NVRTC compiles once, in 100 to 600 ms, and the cache keeps. If a
  * run's own kernel is missing,
- *   - COMPILE_BACKGROUND uses another one, with the same bits: a kernel for any length (see ROWSCAN_ANY_LENGTH) that the
- *     cache or a pack has, else a universal kernel, which takes about twice the time. A library that was built where
- *     NVRTC was has universal kernels inside; without them a kernel for any length is compiled, once for each operator,
- *     types and variant, and the run waits. After eight such runs a thread of low priority compiles the run's own
- *     kernel, which later runs use. A graph that was captured before keeps its kernel.
+ *   - COMPILE_BACKGROUND uses another one, with the same bits: a kernel for any length (see ROWSCAN_ANY_LENGTH) that
+ *     the cache or a pack has, else a universal kernel, which takes about twice the time. A library that was built
+ *     where NVRTC was has universal kernels inside; without them a kernel for any length is compiled, once for each
+ *     operator, types and variant, and the run waits. After eight such runs a thread of low priority compiles the
+ *     run's own kernel, which later runs use. A graph that was captured before keeps its kernel.
  *   - COMPILE_NEVER does the same without the thread. The log has one warning where universal kernels serve for good.
  *   - COMPILE_NOW waits until the run's own kernel is compiled.
  * rowscan_plan_prepare waits for a plan's own kernels whatever the option is. Closing a context, and the end of the

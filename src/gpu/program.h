@@ -27,11 +27,11 @@ typedef struct rs_program {
   rs_kernels kernels;
   rs_modules modules;
   rs_workspaces workspaces;
-  _Atomic(struct rs_program *) any; /* the same for any length, which serves until kernels are made: tiers.h */
+  _Atomic(struct rs_program *) any;       /* the same for any length, which serves until kernels are made: tiers.h */
   _Atomic(struct rs_program *) universal; /* that serves where the other is not made either */
-  struct rs_program *otherwise;     /* of one that is preferred: the one that serves until its kernel is made */
-  atomic_bool given_up;             /* that can't be had, so that the other serves for good */
-  rs_preferred *preferred;          /* NULL: none */
+  struct rs_program *otherwise;           /* of one that is preferred: the one that serves until its kernel is made */
+  atomic_bool given_up;                   /* that can't be had, so that the other serves for good */
+  rs_preferred *preferred;                /* NULL: none */
 } rs_program;
 
 /* Chooses the kernels; makes nothing yet. The spec is complete; the program stays where it is. */

@@ -41,7 +41,7 @@ typedef struct rs_tiers {
   pthread_t thread;
   bool joined; /* this and the next, under a lock of tiers.c: it is among those of the process that have a thread */
   struct rs_tiers *next;
-  atomic_bool told; /* that universal kernels serve for good */
+  atomic_bool told;                                            /* that universal kernels serve for good */
   _Atomic int64_t runs, universal_runs, made, failed, made_us; /* as in rowscan_context_info */
 } rs_tiers;
 
