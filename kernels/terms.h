@@ -10,6 +10,9 @@
 // Row dimensions that a universal kernel has strides for.
 #define RS_UNIVERSAL_RANK 6
 
+// Pieces of a row, at most, that blocks have.
+#define RS_MOST_PIECES 1024
+
 // Types of elements, numbered as rowscan_type.
 enum {
   RS_IS_F16 = 1,

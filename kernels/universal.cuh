@@ -1305,3 +1305,54 @@ template <class P, class S, int THREADS> RS_DEVICE void scan_universal(const Uni
       row.keep(counter.digits()[log2_floor(tiles)]);
   }
 }
+
+// ---- rows that are few, or long
+// --------------------------------------------------------------------------------------
+
+// A block has a piece of a row: tiles, as many as are a power of two, so that the row has few pieces. It goes along its
+// piece twice, for the total and with the prefix before it; the second time L2 has it, if it is not too large.
+template <class P, class S> RS_DEVICE void scan_pieces(const Rows<P::rank> &rows) {
+  using T = Tile<P, S, true>;
+  using Op = typename P::Op;
+  using Acc = typename P::Acc;
+  using Index = typename T::Index;
+  constexpr i64 MOST_TILES = 1 << 24; // of a piece
+  RS_SHARED Acc between[2][S::WARPS];
+  RS_SHARED TileEnds<Acc> ends;
+  const Index length = Length<P>::of(rows);
+  Index piece = S::ELEMENTS;
+  while ((length - 1) / piece >= RS_MOST_PIECES)
+    piece *= 2;
+
+  const u32 count = (u32)((length - 1) / piece) + 1;
+  const u32 at = take_tile(rows.workspace, count, ends).number, t = at / (u32)rows.count, number = at % (u32)rows.count;
+  Row<P> row(rows, rows.first + number);
+  const Index first = (Index)t * piece, left = length - first < piece ? length - first : piece;
+  const Index tiles = (left + S::ELEMENTS - 1) / S::ELEMENTS;
+  TileCounter<Op, MOST_TILES, Acc, S::WARPS, 32, true> counter;
+  Acc start = row.start(), carry = start, end = start, mine = Op::neutral();
+  u32 turn = 0;
+  T tile;
+  const bool whole = count > 1 && left == piece; // else nobody asks for its total
+  if (whole)
+#pragma unroll 1
+    for (Index k = 0; k < tiles; k++) {
+      tile.load(row, first + k * S::ELEMENTS);
+      mine = counter.push(k, tile.up(between[turn++ & 1]), Op::neutral());
+    }
+  if (count > 1)
+    find_ends<Op, RS_MOST_PIECES>(rows.workspace, number, t, count, mine, start, ends, carry, end);
+  delay();
+  const Acc through = end; // the piece, if it is whole: as a block of the order
+  start = carry;
+#pragma unroll 1
+  for (Index k = 0; k < tiles; k++) {
+    tile.load(row, first + k * S::ELEMENTS);
+    end = counter.push(k, tile.up(between[turn++ & 1]), start);
+    if (whole && k + 1 == tiles)
+      end = through;
+    tile.down(row, first + k * S::ELEMENTS, carry, end,
+              [&](int u, Index i, const Acc *value) { tile.store_all(row, u, i, value); });
+    carry = end;
+  }
+}

@@ -19,7 +19,7 @@ static bool cut_over_blocks(const rs_shape *shape) {
 }
 
 static int64_t tiles_of_row(const rs_shape *shape, int64_t length) {
-  return rs_ceiling(length, rs_tile(shape));
+  return rs_ceiling(length, rs_piece(shape, length));
 }
 
 /* Groups of several warps have a block each. */
@@ -152,17 +152,26 @@ static int64_t most_rows(const rs_kernels *all, rs_kernel kernel, int64_t length
   return rs_larger(rs_tune_few_blocks(shape, all->multiprocessors) / tiles_of_row(shape, length), 1);
 }
 
-/* The first launch of a run is the largest. */
+/* The first launch of a run is the largest; of rows of any length that of the longest ones, or, since they have few
+ * pieces, that of as few as take a second level of nodes. */
+static size_t scratch_of_kernel(const rs_kernels *all, rs_kernel kernel) {
+  enum { TWO_LEVELS = 33 };
+  const rs_shape *shape = &all->geometry.shape[kernel];
+  int64_t length = shape->tiles ? rs_most(shape) : all->spec->length, few = TWO_LEVELS * rs_tile(shape);
+  size_t bytes = rs_kernels_launch(all, kernel, length, most_rows(all, kernel, length)).workspace;
+  if (!shape->tiles)
+    return bytes;
+  size_t bytes_of_few = rs_kernels_launch(all, kernel, few, most_rows(all, kernel, few)).workspace;
+  return bytes > bytes_of_few ? bytes : bytes_of_few;
+}
+
 static size_t most_scratch(const rs_kernels *all) {
   size_t most = 0;
   if (all->geometry.regime == ROWSCAN_REGIME_COLUMN)
     return rs_columns_bound(&all->geometry);
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
     if (cut_over_blocks(&all->geometry.shape[kernel])) {
-      const rs_shape *shape = &all->geometry.shape[kernel];
-      int64_t length = shape->tiles ? rs_most(shape) : all->spec->length;
-      size_t bytes =
-          rs_kernels_launch(all, (rs_kernel)kernel, length, most_rows(all, (rs_kernel)kernel, length)).workspace;
+      size_t bytes = scratch_of_kernel(all, (rs_kernel)kernel);
       most = bytes > most ? bytes : most;
     }
   return most;

@@ -58,6 +58,7 @@ const rs_family rs_families[RS_TEMPLATES] = {
                             whole_tiles},
     [RS_TEMPLATE_TOTALS_EACH] = {"totals_each", "totals.cuh", "total_each<P, {threads}, {vector}>", NULL, RS_BY_GROUPS,
                                  NULL},
+    [RS_TEMPLATE_PIECES] = {"pieces", "universal.cuh", "scan_pieces<P, " TILE ">", NULL, RS_BY_TILES, NULL},
     [RS_TEMPLATE_ROW_STREAM] = {"row_stream", "row_stream.cuh",
                                 "scan_row_stream<P, " TILE ", {reducers}, {stages}, {words}>", NULL, RS_PERSISTENT,
                                 rows_by_words},

@@ -332,7 +332,7 @@ void rs_tune_universal(const rowscan_spec *spec, rs_shape kernels[]) {
     CUT_WARPS = 8,
     ROW_TILES = 2048,
     COLUMN_TILES = 255,
-    CUT_TILES = 1 << 25
+    CUT_TILES = 1 << 30
   };
   bool wide = spec->acc_type == ROWSCAN_F64, large = rs_spec_register_bytes(spec) > 8;
   bool recurs = spec->mask_mode == ROWSCAN_MASK_COEFFICIENT,
@@ -345,7 +345,7 @@ void rs_tune_universal(const rowscan_spec *spec, rs_shape kernels[]) {
   s.lanes = COLUMN_LANES;
   s.tiles = COLUMN_TILES;
   kernels[RS_KERNEL_WALK] = s;
-  s.made_of = RS_TEMPLATE_DIRECT;
+  s.made_of = RS_TEMPLATE_PIECES;
   s.lanes = 32;
   s.warps = recurs && wide ? CUT_WARPS / 2 : CUT_WARPS; /* so that all arrays have room in shared memory */
   s.threads = 32 * s.warps;

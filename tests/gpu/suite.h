@@ -70,6 +70,7 @@ void group_issue(void);
 void group_contest(void);
 void group_tuned(void);
 void group_once(void);
+void group_pieces(void);
 void group_issue_full(void);
 
 #endif

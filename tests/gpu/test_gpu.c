@@ -61,6 +61,7 @@ static const struct {
     {"issue", group_issue, false, "group_issue"},
     {"contest", group_contest, false, "group_issue"},
     {"tuned", group_tuned, false, "group_tuned"},
+    {"pieces", group_pieces, false, "group_pieces"},
     {"once", group_once, false, "group_once"},
     {"big", group_big, false, "group_big"},
     {"issue-full", group_issue_full, true, "group_issue"},

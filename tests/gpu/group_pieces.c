@@ -1,0 +1,47 @@
+/*
+ * group_pieces.c - rows of so many elements that blocks have pieces of several tiles, by universal kernels
+ * SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include "check.h"
+#include "universal.h"
+
+/* Pieces of two tiles and more, of which the last one is whole, or cut short, or has one element. */
+static const char *const specs[] = {
+    "in=f32 length=1200003 exclusive=1",
+    "in=bf16 out=f32 mask=select length=2097152 reverse=1",
+    "in=f32 mask=heads mask_type=bool length=1050625",
+    "op=argmax in=i8 length=1048577",
+    "op=linear_recurrence in=f32 acc=f32 length=1572864",
+    "op=logsumexp in=f64 length=1100000 reverse=1 exclusive=1",
+};
+
+static void check_spec(const char *text, random_source *random) {
+  rowscan_spec spec = {.size = sizeof spec};
+  rowscan_plan *host = NULL;
+  test_case test;
+  check_run run;
+  device_stream stream = device_stream_new();
+  if (suite_ok(rowscan_spec_parse(&spec, text), text) &&
+      suite_ok(rowscan_plan_create(&host, suite.host, &spec), "a plan on the host")) {
+    case_dense(&test, &spec, 1 + (int64_t)random_below(random, suite.quick ? 1 : 3), 1, random);
+    if (check_prepare(&run, &test, host)) {
+      check_reset(&run, stream);
+      if (universal_queue(&run, stream))
+        check_verify(&run, stream);
+    }
+    check_free(&run);
+  }
+  device_stream_free(stream);
+  rowscan_plan_destroy(host);
+}
+
+void group_pieces(void) {
+  enum { SPECS = sizeof specs / sizeof *specs };
+  for (int i = 0; i < SPECS; i++) {
+    random_source random = random_for(suite.seed, 47, (uint64_t)i);
+    if (!suite.quick || i % 3 == (int)(suite.seed % 3))
+      check_spec(specs[i], &random);
+  }
+}
