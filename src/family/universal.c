@@ -36,8 +36,7 @@ static bool is_segmented(const rowscan_spec *spec) {
 
 static bool is_served(const rowscan_spec *spec) {
   const rs_op *op = rs_op_of(spec->op);
-  return !op->source && spec->row_rank <= RS_UNIVERSAL_RANK && !(spec->flags & ROWSCAN_UNIVERSAL) &&
-         spec->regime == ROWSCAN_REGIME_AUTO;
+  return !op->source && !(spec->flags & ROWSCAN_UNIVERSAL) && spec->regime == ROWSCAN_REGIME_AUTO;
 }
 
 /* Keys, bits and indices: the lowest is the highest turned, and `and` is `or` of bits turned. */
@@ -297,7 +296,40 @@ static void widen(rs_rows *rows) {
   rows->rank = RS_UNIVERSAL_RANK;
 }
 
-void rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, const rowscan_spec *spec) {
+/* The smallest dimension that may go, for the last one has columns. */
+static int smallest_of(const rs_rows *rows) {
+  int smallest = 0;
+  for (int d = 1; d < rows->rank - 1; d++)
+    if (rows->shape[d] < rows->shape[smallest])
+      smallest = d;
+  return smallest;
+}
+
+static void remove_dimension(rs_rows *rows, int d) {
+  size_t after = (size_t)(rows->rank - 1 - d) * sizeof *rows->shape;
+  for (int a = 0; a < RS_ALL_ARRAYS; a++)
+    memmove(rows->array[a].stride + d, rows->array[a].stride + d + 1, after);
+  memmove(rows->shape + d, rows->shape + d + 1, after);
+  rows->rank--;
+}
+
+/* Leaves the dimensions that a launch may have, at part number `part` of the others. Returns how many parts there are.
+ */
+static int64_t cut_dimensions(rs_rows *rows, int64_t part) {
+  int64_t parts = 1;
+  while (rows->rank > RS_UNIVERSAL_RANK) {
+    int d = smallest_of(rows);
+    int64_t size = rows->shape[d];
+    rs_rows_move(rows, d, size ? part % size : 0);
+    part /= size ? size : 1;
+    parts *= size;
+    rows->count /= size ? size : 1;
+    remove_dimension(rows, d);
+  }
+  return parts;
+}
+
+int64_t rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, const rowscan_spec *spec, int64_t part) {
   *to = *rows;
   to->length = rs_length(spec, rows);
   if (!rows->further) {
@@ -305,6 +337,7 @@ void rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, const 
     memset(to->params, 0, sizeof to->params);
   }
   to->further = true;
+  int64_t parts = cut_dimensions(to, part);
   if (spec->mask_mode == ROWSCAN_MASK_COEFFICIENT)
     move_array(to, RS_MASK, RS_MORE_IN);
   if (rs_spec_has_segments(spec))
@@ -315,6 +348,7 @@ void rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, const 
   widen(to);
   tell(terms, to, spec);
   to->terms = terms;
+  return parts;
 }
 
 /* ---- shapes and choice ------------------------------------------------------------------------------------------- */

@@ -18,8 +18,12 @@ bool rs_universal_spec(const rowscan_spec *spec, rowscan_spec *universal);
 enum { RS_MOST_UNIVERSAL = 128 };
 int rs_universal_all(rowscan_spec specs[RS_MOST_UNIVERSAL]);
 
-/* Rows of a spec as rows of its universal one, and what their launches tell, which `to` points to. */
-void rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, const rowscan_spec *spec);
+/*
+ * Rows of a spec as rows of its universal one, and what their launches tell, which `to` points to. Returns how many
+ * launches there are, for kernels have strides for RS_UNIVERSAL_RANK dimensions: this is number `part` of them, from 0
+ * on, each with the same number of rows.
+ */
+int64_t rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, const rowscan_spec *spec, int64_t part);
 
 /* Which of its three kernels serves such rows: a warp each, columns side by side, or cut over blocks. */
 rs_kernel rs_universal_choose(const rs_geometry *geometry, const rs_rows *rows, int multiprocessors);

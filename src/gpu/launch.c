@@ -155,10 +155,28 @@ static rowscan_status launch_with(launching *run, const work *all, void *workspa
 
 static rowscan_status launch(rs_program *program, const rs_rows *rows, void *workspace, size_t bytes, CUstream stream);
 
-/*
- * A run whose kernel is not loaded: with that, or by the program that serves until it is made, in the caller's
- * workspace if that is large enough.
- */
+/* In the caller's workspace, if it is large enough. */
+static rowscan_status launch_other(rs_program *serving, const rs_rows *rows, void *workspace, size_t bytes,
+                                   CUstream stream) {
+  bool own = workspace && rs_kernels_scratch(&serving->kernels, rows) > bytes;
+  return launch(serving, rows, own ? NULL : workspace, own ? 0 : bytes, stream);
+}
+
+/* Rows of a spec by its universal kernels. */
+static rowscan_status launch_universal(rs_program *serving, const rowscan_spec *spec, const rs_rows *rows,
+                                       void *workspace, size_t bytes, CUstream stream) {
+  rs_rows told;
+  rs_terms terms;
+  rowscan_status status = ROWSCAN_OK;
+  int64_t parts = 1;
+  for (int64_t part = 0; part < parts && !status; part++) {
+    parts = rs_universal_rows(&told, &terms, rows, spec, part);
+    status = launch_other(serving, &told, workspace, bytes, stream);
+  }
+  return status;
+}
+
+/* A run whose kernel is not loaded: with that, or by the program that serves until it is made. */
 static rowscan_status launch_serving(rs_program *program, rs_kernel kernel, const rs_rows *rows, void *workspace,
                                      size_t bytes, CUstream stream) {
   bool whole = rows->length == rs_length(&program->spec, rows);
@@ -168,14 +186,9 @@ static rowscan_status launch_serving(rs_program *program, rs_kernel kernel, cons
     return status ? status : launch(program, rows, workspace, bytes, stream);
   }
   rs_tiers_count(program->gpu->tiers, program, kernel, serving);
-  rs_rows told;
-  rs_terms terms;
-  if (serving->spec.flags & ROWSCAN_UNIVERSAL) {
-    rs_universal_rows(&told, &terms, rows, &program->spec);
-    rows = &told;
-  }
-  bool own = workspace && rs_kernels_scratch(&serving->kernels, rows) > bytes;
-  return launch(serving, rows, own ? NULL : workspace, own ? 0 : bytes, stream);
+  if (serving->spec.flags & ROWSCAN_UNIVERSAL)
+    return launch_universal(serving, &program->spec, rows, workspace, bytes, stream);
+  return launch_other(serving, rows, workspace, bytes, stream);
 }
 
 /* Another may serve, for this kernel is not loaded. */

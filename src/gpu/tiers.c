@@ -259,7 +259,7 @@ static bool serves_all(rs_program *universal, const rs_rows *rows, const rowscan
   rs_rows told;
   rs_terms terms;
   if (rows)
-    rs_universal_rows(&told, &terms, rows, spec);
+    (void)rs_universal_rows(&told, &terms, rows, spec, 0);
   return serves(universal, rows ? &told : NULL, false);
 }
 
