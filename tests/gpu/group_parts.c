@@ -9,8 +9,13 @@
 #include "../support/lot.h"
 #include "data.h"
 #include "device.h"
+#include "family/tune.h"
+#include "run/plan.h"
+#include "run/shard_states.h"
+#include "spec/developer.h"
 #include "spec/types.h"
 #include "suite.h"
+#include "universal.h"
 
 enum { RANK = 3, MOST_PARTS = 5, QUICK_CASES = 2, CASES = 12, ARRAYS = 7 };
 
@@ -325,6 +330,107 @@ static void check_carry(const cutting *c, rowscan_context *gpu) {
   check_outputs(c, "of a carry");
 }
 
+/* ---- universal kernels ------------------------------------------------------------------------------------------- */
+
+/* A run by kernels of the spec, or by universal ones. */
+static bool run_by(bool universal, const rowscan_spec *spec, const rs_rows *rows) {
+  rs_gpu *gpu = &suite.gpu->gpu;
+  rs_program program;
+  if (universal)
+    return universal_launch(spec, rows, NULL);
+  rs_program_open(&program, gpu, spec, gpu->device.arch, true);
+  bool same = suite_ok(rs_launch(&program, rows, NULL, 0, NULL), "kernels of a part");
+  device_wait(NULL);
+  rs_program_close(&program);
+  return same;
+}
+
+/* Elements `begin` to `end` of a cutting as rows of any length, with states in the place of totals and initial values.
+ */
+static bool rows_of(const cutting *c, int64_t begin, int64_t end, void *states, rowscan_spec *spec, rs_rows *rows) {
+  int64_t shape[RANK];
+  rowscan_problem p = part_of(c, true, begin, end, shape);
+  p.flags &= ~(unsigned)ROWSCAN_INCLUDE_INITIAL;
+  p.init.data = NULL;
+  p.totals = (rowscan_output){.data = c->device[TOTALS], .type = c->type[TOTALS], .strides = c->strides[TOTALS]};
+  if (!suite_ok(rs_rows_from_problem(rows, spec, &p), c->name))
+    return false;
+  spec->length = RS_ANY_LENGTH;
+  spec->flags |= rs_kernel_states_flag(spec);
+  rows->length = end - begin;
+  rows->array[RS_TOTALS].data = states;
+  rows->array[RS_TOTALS].bytes = rs_kernel_state_bytes(spec);
+  return true;
+}
+
+static bool total_by(bool universal, const cutting *c, int64_t end, void *states) {
+  rowscan_spec spec;
+  rs_rows rows;
+  if (!rows_of(c, 0, end, states, &spec, &rows))
+    return false;
+  spec.flags = (spec.flags & ~(unsigned)ROWSCAN_EXCLUSIVE) | ROWSCAN_PART_TOTALS;
+  spec.layout = ROWSCAN_LAYOUT_ROWS;
+  rows.array[RS_OUT].data = NULL;
+  return run_by(universal, &spec, &rows);
+}
+
+static bool scan_by(bool universal, const cutting *c, int64_t begin, void *states) {
+  rowscan_spec spec;
+  rs_rows rows;
+  if (!rows_of(c, begin, c->shape[c->problem.dim], states, &spec, &rows))
+    return false;
+  rows.array[RS_INIT] = rows.array[RS_TOTALS];
+  rows.array[RS_TOTALS].data = NULL;
+  return run_by(universal, &spec, &rows);
+}
+
+/* Without what no state has a meaning for: a struct's last bytes. */
+static void compare_states(const cutting *c, const char *is, const char *should, const rowscan_spec *spec) {
+  const rs_kept_states states = rs_tune_states(spec);
+  int64_t marks = states.word_at + 4 - states.key_at;
+  for (int64_t i = 0; i < c->count[TOTALS]; i++, is += states.bytes, should += states.bytes) {
+    compare(c, "a state of universal kernels", is, should, (size_t)states.total,
+            is_index(spec->op) ? ROWSCAN_TYPE_DEFAULT : c->type[TOTALS]);
+    if (rs_spec_segments(spec))
+      compare(c, "a mark of universal kernels", is + states.key_at, should + states.key_at, (size_t)marks,
+              ROWSCAN_TYPE_DEFAULT);
+  }
+}
+
+/* The totals of the first 2^k elements, and what comes after them, are as kernels of the spec have them. */
+static void check_by_universal(const cutting *c) {
+  rowscan_spec spec;
+  rs_rows rows;
+  int64_t length = c->shape[c->problem.dim], begin = 1;
+  while (2 * begin < length)
+    begin *= 2;
+  if (length < 2 || is_weighted(c->problem.op) || !rows_of(c, 0, begin, NULL, &spec, &rows))
+    return;
+  size_t bytes = (size_t)(c->count[TOTALS] * rs_kernel_state_bytes(&spec)), out = bytes_of(c, OUT);
+  char *found[2], *scanned[2], *states = device_alloc(bytes + 1);
+  bool ran = true;
+  for (int u = 0; u < 2; u++) {
+    found[u] = take(bytes);
+    scanned[u] = take(out);
+    device_upload(states, found[u], bytes, NULL);
+    ran = ran && total_by(u, c, begin, states);
+    device_download(found[u], states, bytes, NULL);
+    device_upload(c->device[OUT], scanned[u], out, NULL);
+    ran = ran && scan_by(u, c, begin, states);
+    device_download(scanned[u], c->device[OUT], out, NULL);
+    device_wait(NULL);
+  }
+  if (ran) {
+    compare_states(c, found[1], found[0], &spec);
+    compare(c, "results of universal kernels", scanned[1], scanned[0], out, c->type[OUT]);
+  }
+  for (int u = 0; u < 2; u++) {
+    free(found[u]);
+    free(scanned[u]);
+  }
+  device_free(states);
+}
+
 static void check_cutting(const cutting *c, rowscan_context *gpu) {
   int64_t shape[RANK];
   rowscan_problem whole = part_of(c, false, 0, c->shape[c->problem.dim], shape);
@@ -333,6 +439,7 @@ static void check_cutting(const cutting *c, rowscan_context *gpu) {
     check_part(c, gpu, i);
   check_outputs(c, "of parts");
   check_carry(c, gpu);
+  check_by_universal(c);
 }
 
 static bool takes(int number) {
