@@ -26,7 +26,7 @@ DEBIAN = ("Debian: apt-get install build-essential libxxhash-dev libpython3-dev,
 LIBRARIES = ("librowscan_cli", "librowscan")
 
 # What autoreconf and `make` read for them.
-LIBRARY_SOURCES = ("Makefile.am", "configure.ac", "build-aux/universal.c", "cache", "kernels", "src")
+LIBRARY_SOURCES = ("Makefile.am", "configure.ac", "cache", "kernels", "src")
 
 
 def version():

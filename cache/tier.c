@@ -259,8 +259,8 @@ static const tier_pack *built_in(rs_store *store) {
     if (damage)
       rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "the kernels inside of the library are not used: %s",
                   damage);
-    else if (memory)
-      tier->built_in.path = strdup("inside of the library");
+    else if (memory && !(tier->built_in.path = strdup("inside of the library")))
+      rs_pack_close(&tier->built_in.pack);
   }
   tier->asked = true;
   pthread_mutex_unlock(&tier->lock);

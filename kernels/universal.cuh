@@ -1042,6 +1042,8 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
   // The last element's key, and what else kernels that hand on states have in segments (ops.cuh).
   RS_METHOD static void keep_mark(const UniversalRows &rows, u8 *to, BytesPlace segments, u32 state) {
     const rs_terms &terms = rows.terms;
+    if (rows.length == 0)
+      return;
     const u64 last = load_bits_of(segments.bytes, segments.at + (rows.length - 1) * segments.apart);
     bool marked = terms.told != KEY_CHANGES && (last & terms.segments.truth) != 0;
     if (terms.told == KEY_CHANGES) {
@@ -1306,8 +1308,7 @@ template <class P, class S, int THREADS> RS_DEVICE void scan_universal(const Uni
   }
 }
 
-// ---- rows that are few, or long
-// --------------------------------------------------------------------------------------
+// ---- rows that are few, or long -----------------------------------------------------------------------------------
 
 // A block has a piece of a row: tiles, as many as are a power of two, so that the row has few pieces. It goes along its
 // piece twice, for the total and with the prefix before it; the second time L2 has it, if it is not too large.
@@ -1334,12 +1335,14 @@ template <class P, class S> RS_DEVICE void scan_pieces(const Rows<P::rank> &rows
   u32 turn = 0;
   T tile;
   const bool whole = count > 1 && left == piece; // else nobody asks for its total
-  if (whole)
+  if (whole) {
 #pragma unroll 1
     for (Index k = 0; k < tiles; k++) {
       tile.load(row, first + k * S::ELEMENTS);
-      mine = counter.push(k, tile.up(between[turn++ & 1]), Op::neutral());
+      counter.push(k, tile.up(between[turn++ & 1]), start);
     }
+    mine = counter.digits()[log2_floor(tiles)]; // nothing is before it: neutral() is neutral on the right alone
+  }
   if (count > 1)
     find_ends<Op, RS_MOST_PIECES>(rows.workspace, number, t, count, mine, start, ends, carry, end);
   delay();

@@ -600,7 +600,8 @@ typedef struct rowscan_options {
  *     run's own kernel, which later runs use. A graph that was captured before keeps its kernel.
  *   - COMPILE_NEVER does the same without the thread. The log has one warning where universal kernels serve for good.
  *   - COMPILE_NOW waits until the run's own kernel is compiled.
- * rowscan_plan_prepare waits for a plan's own kernels whatever the option is. Closing a context, and the end of the
+ * rowscan_plan_prepare waits for a plan's own kernels whatever the option is, and fails where these cannot be had, even
+ * if universal kernels serve the plan's runs. Closing a context, and the end of the
  * process, wait for a kernel that the thread is compiling; fork() does not.
  *
  * Errors: BAD_ARGUMENT; NO_DEVICE (no GPU has that ordinal; with ENGINE_AUTO only if other GPUs exist); OUT_OF_MEMORY;
@@ -730,8 +731,8 @@ ROWSCAN_API rowscan_status rowscan_spec_parse(rowscan_spec *spec, const char *te
  * when it is first needed: read from the cache or compiled, and loaded.
  *
  * This call makes one kernel ready: that of many rows or columns whose elements are adjacent and aligned, which most
- * runs need, or a kernel for any length in its place (option `compile`). With `cache_only` nothing is compiled: if both
- * are missing the call fails with NOT_CACHED, and the message names the spec and the architecture.
+ * runs need, or one that serves in its place (option `compile`). With `cache_only` nothing is compiled: if nothing
+ * serves the call fails with NOT_CACHED, and the message names the spec and the architecture.
  *
  * A kernel's key, in the cache and in packs, includes the build-id of the NVRTC that is found. A kernel of a pack is
  * used whichever NVRTC made it. So is one of the cache if there is no NVRTC or it must not be used.
@@ -829,10 +830,10 @@ ROWSCAN_API rowscan_status rowscan_plan_prepare(rowscan_plan *plan, const rowsca
  * Runs a plan. On a GPU it queues the scan on `stream` (NULL: the default stream) and returns. On the host `stream`
  * must be NULL, GPU memory that a started driver knows is BAD_ARGUMENT, and the scan is done when the call returns.
  *
- * The first run that needs a kernel or scratch memory makes it ready, or uses a kernel for any length (option
- * `compile`). That takes the time of reading or compiling, loading and allocating; the driver may delay these until
- * running kernels are done (see rowscan_plan_prepare). Otherwise a run never compiles, allocates or synchronises. Many
- * threads may call it with one plan, also under stream capture.
+ * The first run that needs a kernel or scratch memory makes it ready, or uses another kernel (option `compile`). That
+ * takes the time of reading or compiling, loading and allocating; the driver may delay these until running kernels are
+ * done (see rowscan_plan_prepare). Otherwise a run never compiles, allocates or synchronises. Many threads may call it
+ * with one plan, also under stream capture.
  *
  * Launches. From sm_90 and CUDA 12.3 on a scan is a programmatic dependent launch: its blocks may start while the
  * previous kernel of the stream ends. They wait for that kernel before they read or write anything, though they may

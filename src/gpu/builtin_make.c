@@ -4,14 +4,18 @@
  *
  * usage: builtin-make FILE CACHE ARCH...
  * FILE: as src/gpu/builtin.h has it. CACHE: a directory that keeps the kernels, so that none is compiled again
- * where nothing has changed. ARCH: sm_90 ..., the first of each generation. `make` runs it, where there is an NVRTC.
+ * where nothing has changed. ARCH: sm_90 ..., each for its generation (rs_arch_generation); those that NVRTC does not
+ * know are left out, and told. `make` runs it, where there is an NVRTC.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <string.h>
+
 #include "base/squeeze.h"
-#include "rowscan.h"
+#include "run/plan.h"
+#include "spec/arch.h"
 
 enum { MOST = 16 };
 
@@ -23,6 +27,44 @@ static int fail(const char *what) {
 static void put_number(FILE *file, uint64_t number) {
   for (int i = 0; i < 8; i++, number >>= 8)
     fputc((int)(number & 255), file);
+}
+
+/* The generations that are asked for, by their names. */
+typedef struct generations {
+  int count;
+  char name[MOST][16];
+  const char *names[MOST];
+} generations;
+
+static int is_known(const int *archs, int count, int arch) {
+  int i = 0;
+  while (i < count && archs[i] != arch)
+    i++;
+  return i < count;
+}
+
+static void add(generations *all, int arch) {
+  char *name = all->name[all->count];
+  snprintf(name, sizeof all->name[0], "sm_%d", arch);
+  for (int i = 0; i < all->count; i++)
+    if (!strcmp(all->name[i], name))
+      return;
+  all->names[all->count++] = name;
+}
+
+static int choose(rowscan_context *context, generations *all, int count, char **archs) {
+  int known[RS_MOST_ARCHS], known_count = RS_MOST_ARCHS, arch;
+  if (rs_nvrtc_archs(rs_builder_nvrtc(context->gpu.builder), known, &known_count))
+    return fail("NVRTC");
+  for (int i = 0; i < count; i++) {
+    if (rs_arch_read(archs[i], &arch))
+      return fail("ARCH");
+    if (is_known(known, known_count, rs_arch_generation(arch)))
+      add(all, rs_arch_generation(arch));
+    else
+      printf("%s: left out, for this NVRTC does not know it\n", archs[i]);
+  }
+  return 0;
 }
 
 /* Entries of the newest have PTX too, for GPUs that are newer than all. */
@@ -39,7 +81,7 @@ static unsigned char *make_pack(rowscan_context *context, const char *arch, int 
   return squeezed;
 }
 
-static int write_all(rowscan_context *context, FILE *file, int count, char **archs) {
+static int write_all(rowscan_context *context, FILE *file, int count, const char *const *archs) {
   unsigned char *data[MOST];
   size_t bytes[MOST], size[MOST];
   put_number(file, (uint64_t)count);
@@ -68,11 +110,13 @@ int main(int argc, char **argv) {
   if (rowscan_open(&context, ROWSCAN_OPTIONS(.engine = ROWSCAN_ENGINE_HOST, .cache_dir = argv[2], .cache_packs = "off",
                                              .cache_limit = INT64_C(4) << 30)))
     return fail("rowscan_open");
-  if (rowscan_warm(context,
-                   ROWSCAN_WARMING(.universal = 1, .archs = (const char *const *)argv + 3, .arch_count = count)))
+  generations all = {0};
+  if (choose(context, &all, count, argv + 3))
+    return 1;
+  if (all.count && rowscan_warm(context, ROWSCAN_WARMING(.universal = 1, .archs = all.names, .arch_count = all.count)))
     return fail("rowscan_warm");
   FILE *file = fopen(argv[1], "wb");
-  int status = file ? write_all(context, file, count, argv + 3) : fail(argv[1]);
+  int status = file ? write_all(context, file, all.count, all.names) : fail(argv[1]);
   if (file && (ferror(file) | fclose(file)) && !status) {
     perror(argv[1]);
     status = 1;

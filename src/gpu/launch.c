@@ -185,7 +185,7 @@ static rowscan_status launch_serving(rs_program *program, rs_kernel kernel, cons
     rowscan_status status = rs_modules_make(&program->modules, kernel);
     return status ? status : launch(program, rows, workspace, bytes, stream);
   }
-  rs_tiers_count(program->gpu->tiers, program, kernel, serving);
+  rs_tiers_count(program->gpu->tiers, program, kernel, rows, serving);
   if (serving->spec.flags & ROWSCAN_UNIVERSAL)
     return launch_universal(serving, &program->spec, rows, workspace, bytes, stream);
   return launch_other(serving, rows, workspace, bytes, stream);

@@ -353,10 +353,13 @@ bool rs_modules_look(rs_modules *all, rs_kernel kernel) {
   rs_module *module = &all->of[kernel];
   if (atomic_load_explicit(&module->function, memory_order_acquire))
     return true;
-  if (atomic_exchange_explicit(&module->looked, true, memory_order_relaxed))
-    return false;
-  pthread_mutex_lock(&module->lock);
-  bool ready = (module->built || read_cached(all, kernel, module)) && make_loaded(all, kernel, module) == ROWSCAN_OK;
+  if (atomic_load_explicit(&module->looked, memory_order_acquire))
+    return atomic_load_explicit(&module->function, memory_order_acquire) != NULL;
+  pthread_mutex_lock(&module->lock); /* until another thread that looks has loaded it */
+  if (!module->looked && (module->built || read_cached(all, kernel, module)))
+    (void)make_loaded(all, kernel, module);
+  bool ready = atomic_load(&module->function) != NULL;
+  atomic_store_explicit(&module->looked, true, memory_order_release);
   pthread_mutex_unlock(&module->lock);
   return ready;
 }

@@ -89,7 +89,8 @@ void rs_modules_close(rs_modules *all);
  */
 rowscan_status rs_modules_make(rs_modules *all, rs_kernel kernel);
 
-/* Whether a kernel to load is ready, or the cache had it. The cache is asked once. */
+/* Whether a kernel to load is ready, or the cache had it. The cache is asked once; other threads wait for the answer.
+ */
 bool rs_modules_look(rs_modules *all, rs_kernel kernel);
 
 /* All of them, built on so many threads at a time. The error is that of the first that failed. */

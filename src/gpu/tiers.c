@@ -270,23 +270,33 @@ static void count_universal(rs_tiers *tiers, const rs_program *program) {
   if ((never || rs_builder_makes(tiers->gpu->builder, program->arch) == RS_MAKES_NOTHING) &&
       !atomic_exchange_explicit(&tiers->told, true, memory_order_relaxed))
     rs_log_write(tiers->gpu->log, ROWSCAN_LOG_WARNING,
-                 "sm_%d: scans run by universal kernels, at about half the speed of kernels of their own, for %s",
+                 "sm_%d: scans run by universal kernels, which are slower than kernels of their own, for %s",
                  tiers->gpu->device.arch,
                  never ? "the option `compile` is never" : "none may be compiled, or there is no NVRTC");
 }
 
-/* What is wanted is asked for once, as soon as there is room. */
-void rs_tiers_count(rs_tiers *tiers, rs_program *program, rs_kernel kernel, const rs_program *serving) {
+/* A kernel that would have served a run. What is wanted is asked for once, as soon as there is room. */
+static void count_module(rs_tiers *tiers, rs_program *program, rs_kernel kernel) {
   rs_module *module = &program->modules.of[kernel];
-  if (serving->spec.flags & ROWSCAN_UNIVERSAL)
-    count_universal(tiers, program);
-  atomic_fetch_add_explicit(&tiers->runs, 1, memory_order_relaxed);
   int runs = atomic_fetch_add_explicit(&module->runs_of_any, 1, memory_order_relaxed) + 1;
   if (runs < RS_TIERS_RUNS || tiers->compile == ROWSCAN_COMPILE_NEVER ||
       atomic_exchange_explicit(&module->wanted, true, memory_order_relaxed))
     return;
   if (!want(tiers, program, kernel))
     atomic_store_explicit(&module->wanted, false, memory_order_relaxed);
+}
+
+/* Where lengths change all the time, it is the kernel for any length that comes back. */
+void rs_tiers_count(rs_tiers *tiers, rs_program *program, rs_kernel kernel, const rs_rows *rows,
+                    const rs_program *serving) {
+  rs_program *any = atomic_load_explicit(&program->any, memory_order_acquire);
+  atomic_fetch_add_explicit(&tiers->runs, 1, memory_order_relaxed);
+  count_module(tiers, program, kernel);
+  if (!(serving->spec.flags & ROWSCAN_UNIVERSAL))
+    return;
+  count_universal(tiers, program);
+  if (any && !atomic_load_explicit(&program->modules.of[kernel].wanted, memory_order_relaxed))
+    count_module(tiers, any, kernel_for(any, rows));
 }
 
 rs_program *rs_tiers_serving(rs_tiers *tiers, rs_program *program, rs_kernel kernel, const rs_rows *rows) {

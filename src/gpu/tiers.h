@@ -63,8 +63,9 @@ rowscan_status rs_tiers_ready(rs_program *program, const rs_rows *rows);
  */
 rs_program *rs_tiers_serving(rs_tiers *tiers, rs_program *program, rs_kernel kernel, const rs_rows *rows);
 
-/* A run of a program was served by another one; what has been so often enough is wanted. */
-void rs_tiers_count(rs_tiers *tiers, rs_program *program, rs_kernel kernel, const rs_program *serving);
+/* A run of these rows was served by another program; what would have served often enough is wanted. */
+void rs_tiers_count(rs_tiers *tiers, rs_program *program, rs_kernel kernel, const rs_rows *rows,
+                    const rs_program *serving);
 
 /* Closes a program, whose kernels nobody makes any more. */
 void rs_tiers_close_program(rs_program *program);
