@@ -633,7 +633,7 @@ template <class K, bool FIRST> struct UniversalIndex : UniversalNumbers<Indexed<
     store_bits<u32>(to + terms.state_bytes, t.index);
     store_bits<u32>(to + terms.state_bytes + 4, t.count);
   }
-  // The second output has the elements themselves, or what an extremum of nothing has.
+  // The second output has the elements themselves, or what an extremum of nothing has: its key is the lowest.
   template <int N, class F>
   RS_METHOD static void output(const F &, int o, const rs_terms &terms, int type, const Total *t, Notes, u64 *bits) {
     if (o == 0) {
@@ -643,7 +643,7 @@ template <class K, bool FIRST> struct UniversalIndex : UniversalNumbers<Indexed<
     u64 key[N];
 #pragma unroll
     for (int j = 0; j < N; j++)
-      key[j] = t[j].index == Op::NONE ? 0 : wide(terms, t[j].key);
+      key[j] = wide(terms, t[j].key);
     show_keys<N>(terms, type, key, bits);
   }
   RS_METHOD static u64 keep(const rs_terms &terms, int type, Total t) {

@@ -486,6 +486,23 @@ static void views_of(const rowscan_spec *spec, random_source random) {
   suite_plan_free(&plans);
 }
 
+/* So many rows that universal kernels, which are told them in more dimensions (universal.c), are launched for parts of
+ * them. */
+static void check_halved(rowscan_layout layout, int64_t outer, int64_t inner, unsigned flags) {
+  enum { HALVED = 3 };
+  random_source random = random_for(suite.seed, 27, (uint64_t)layout);
+  rowscan_spec spec = {.size = sizeof spec, .length = 10, .flags = flags, .layout = layout};
+  suite_plans plans;
+  if (plan_drawn(&plans, &spec)) {
+    test_case test;
+    case_dense(&test, &plans.spec, outer, inner, &random);
+    test.seed -= test.seed % HALVED;
+    test.has_init = test.has_totals = true;
+    check_case(&test, &plans);
+  }
+  suite_plan_free(&plans);
+}
+
 /* Rows of so many tiles that their totals are counted in shared memory, or lie on several levels. */
 static void check_far(rowscan_type in, int64_t length, rowscan_regime regime, unsigned flags, rowscan_mask_mode mask) {
   random_source random = random_for(suite.seed, 9, (uint64_t)length << 8 | (uint64_t)regime << 4 | flags);
@@ -532,6 +549,8 @@ void group_views(void) {
                          .flags = 3 - i};
     views_of(&spec, random_for(suite.seed, 4, 5 + i));
   }
+  check_halved(ROWSCAN_LAYOUT_ROWS, 1024, 1, ROWSCAN_REVERSE);
+  check_halved(ROWSCAN_LAYOUT_COLUMNS, 16, 24, 0);
   check_far(ROWSCAN_I32, 1600001, ROWSCAN_REGIME_ROW, 0, ROWSCAN_MASK_NONE);
   check_far(ROWSCAN_F32, 1600001, ROWSCAN_REGIME_ROW, ROWSCAN_REVERSE, ROWSCAN_MASK_SELECT);
   check_far(ROWSCAN_F64, 2300001, ROWSCAN_REGIME_LONG, ROWSCAN_EXCLUSIVE, ROWSCAN_MASK_NONE);
