@@ -195,8 +195,8 @@ static void random_shape(test_case *test, int64_t rows, random_source *random) {
 }
 
 void case_random(test_case *test, const rowscan_spec *spec, random_source *random, int64_t elements) {
-  static const data_kind kinds[] = {DATA_GENTLE,  DATA_GENTLE,  DATA_WIDE,  DATA_WIDE,
-                                    DATA_SPECIAL, DATA_SPECIAL, DATA_EXACT, DATA_RAW};
+  static const data_kind kinds[] = {DATA_GENTLE,  DATA_GENTLE, DATA_WIDE,   DATA_WIDE, DATA_SPECIAL,
+                                    DATA_SPECIAL, DATA_EXACT,  DATA_SPARSE, DATA_RAW};
   *test = (test_case){.spec = *spec, .seed = random_bits(random)};
   random_shape(test, random_rows(test, random, elements), random);
   random_array(test, &test->out, false, random);
@@ -207,7 +207,7 @@ void case_random(test_case *test, const rowscan_spec *spec, random_source *rando
     test->in = test->out;
   test->has_init = random_one_in(random, 3);
   test->has_totals = random_one_in(random, 3);
-  test->data = kinds[random_below(random, 8)];
+  test->data = kinds[random_below(random, sizeof kinds / sizeof *kinds)];
   test->init.of_rows = test->totals.of_rows = true;
   random_array(test, &test->init, true, random);
   random_array(test, &test->totals, false, random);

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-const char *const data_kind_names[DATA_KINDS] = {"gentle", "wide", "special", "exact", "raw"};
+const char *const data_kind_names[DATA_KINDS] = {"gentle", "wide", "special", "exact", "sparse", "raw"};
 
 /* Bits of the fraction and of the exponent; none for integers. */
 typedef struct format {
@@ -130,8 +130,11 @@ void data_elements(void *to, rowscan_type type, rowscan_op op, data_kind kind, i
                    random_source *random) {
   format f = format_of(type);
   size_t bytes = rowscan_type_bytes(type);
+  int64_t stretch = kind == DATA_SPARSE ? 1 + random_below(random, length < 8 ? 8 : length) : 0;
   for (int64_t i = 0; i < count; i++) {
     uint64_t bits = f.exponent ? float_bits(f, op, kind, length, random) : integer_bits(type, op, kind, random);
+    if (stretch && i / stretch % 3 != 1)
+      bits = f.exponent && i / stretch % 2 ? (uint64_t)1 << (8 * bytes - 1) : 0;
     memcpy((char *)to + (size_t)i * bytes, &bits, bytes); /* little-endian */
   }
 }

@@ -14,6 +14,7 @@ typedef enum data_kind {
   DATA_SPECIAL, /* zeros of both signs, subnormals; the largest, the infinite and NaN, a few a row; limits of integers
                  */
   DATA_EXACT,   /* small whole numbers and zeros of both signs */
+  DATA_SPARSE,  /* the usual, between stretches of zeros of one sign */
   DATA_RAW,     /* any bits */
   DATA_KINDS
 } data_kind;

@@ -15,9 +15,12 @@ static const char *const specs[] = {
     "op=argmax in=i8 length=1048577",
     "op=linear_recurrence in=f32 acc=f32 length=1572864",
     "op=logsumexp in=f64 length=1100000 reverse=1 exclusive=1",
+    "op=logsumexp_gradient in=f32 length=33000 reverse=1",
+    "op=linear_recurrence in=f32 acc=f32 length=40000",
+    "op=extended_prod in=f32 length=36000",
 };
 
-static void check_spec(const char *text, random_source *random) {
+static void check_spec(const char *text, data_kind data, random_source *random) {
   rowscan_spec spec = {.size = sizeof spec};
   rowscan_plan *host = NULL;
   test_case test;
@@ -26,6 +29,7 @@ static void check_spec(const char *text, random_source *random) {
   if (suite_ok(rowscan_spec_parse(&spec, text), text) &&
       suite_ok(rowscan_plan_create(&host, suite.host, &spec), "a plan on the host")) {
     case_dense(&test, &spec, 1 + (int64_t)random_below(random, suite.quick ? 1 : 3), 1, random);
+    test.data = data;
     if (check_prepare(&run, &test, host)) {
       check_reset(&run, stream);
       if (universal_queue(&run, stream))
@@ -42,6 +46,7 @@ void group_pieces(void) {
   for (int i = 0; i < SPECS; i++) {
     random_source random = random_for(suite.seed, 47, (uint64_t)i);
     if (!suite.quick || i % 3 == (int)(suite.seed % 3))
-      check_spec(specs[i], &random);
+      for (data_kind data = DATA_GENTLE; data < DATA_KINDS; data++)
+        check_spec(specs[i], data, &random);
   }
 }
