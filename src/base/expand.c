@@ -62,8 +62,8 @@ static void copy(unsigned char *to, size_t distance, size_t length) {
   memcpy(to, to - distance, length);
 }
 
-bool rs_expand(unsigned char *to, size_t count, const unsigned char *bytes, size_t size) {
-  reader from = {bytes, bytes + size, false};
+bool rs_expand(unsigned char *to, size_t count, const unsigned char *squeezed, size_t size) {
+  reader from = {squeezed, squeezed + size, false};
   size_t recent[RECENT] = {0}, done = 0;
   while (done < count && !from.failed) {
     unsigned token = next_byte(&from), which = token >> 3 & 7;

@@ -20,6 +20,6 @@
 unsigned char *rs_squeeze(const unsigned char *bytes, size_t count, size_t *squeezed);
 
 /* So many bytes, which are all that was squeezed. False: they are not what rs_squeeze makes of so many. */
-bool rs_expand(unsigned char *to, size_t count, const unsigned char *from, size_t bytes);
+bool rs_expand(unsigned char *to, size_t count, const unsigned char *squeezed, size_t size);
 
 #endif

@@ -15,7 +15,7 @@ bool rs_builtin_has(int generation);
 const void *rs_builtin_pack(int generation, size_t *bytes);
 
 /*
- * What is linked in, as src/gpu/builtin_make.c writes it: a number of packs, 8 bytes; for each its generation, its
+ * What is linked in, as src/tools/builtin_make.c writes it: a number of packs, 8 bytes; for each its generation, its
  * bytes, and its bytes as they are squeezed, 8 bytes each; and then these, one after another. All numbers
  * little-endian. NULL: nothing is, for the library was built without NVRTC.
  */

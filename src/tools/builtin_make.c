@@ -36,14 +36,14 @@ typedef struct generations {
   const char *names[MOST];
 } generations;
 
-static int is_known(const int *archs, int count, int arch) {
+static int knows(const int *archs, int count, int arch) {
   int i = 0;
   while (i < count && archs[i] != arch)
     i++;
   return i < count;
 }
 
-static void add(generations *all, int arch) {
+static void add_generation(generations *all, int arch) {
   char *name = all->name[all->count];
   snprintf(name, sizeof all->name[0], "sm_%d", arch);
   for (int i = 0; i < all->count; i++)
@@ -52,15 +52,15 @@ static void add(generations *all, int arch) {
   all->names[all->count++] = name;
 }
 
-static int choose(rowscan_context *context, generations *all, int count, char **archs) {
+static int choose_generations(rowscan_context *context, generations *all, int count, char **archs) {
   int known[RS_MOST_ARCHS], known_count = RS_MOST_ARCHS, arch;
   if (rs_nvrtc_archs(rs_builder_nvrtc(context->gpu.builder), known, &known_count))
     return fail("NVRTC");
   for (int i = 0; i < count; i++) {
     if (rs_arch_read(archs[i], &arch))
       return fail("ARCH");
-    if (is_known(known, known_count, rs_arch_generation(arch)))
-      add(all, rs_arch_generation(arch));
+    if (knows(known, known_count, rs_arch_generation(arch)))
+      add_generation(all, rs_arch_generation(arch));
     else
       printf("%s: left out, for this NVRTC does not know it\n", archs[i]);
   }
@@ -68,7 +68,8 @@ static int choose(rowscan_context *context, generations *all, int count, char **
 }
 
 /* Entries of the newest have PTX too, for GPUs that are newer than all. */
-static unsigned char *make_pack(rowscan_context *context, const char *arch, int newest, size_t *bytes, size_t *size) {
+static unsigned char *squeezed_pack(rowscan_context *context, const char *arch, int newest, size_t *bytes,
+                                    size_t *size) {
   void *pack;
   rowscan_cache_exported exported = ROWSCAN_INFO(rowscan_cache_exported);
   if (rowscan_cache_export_memory(
@@ -86,7 +87,7 @@ static int write_all(rowscan_context *context, FILE *file, int count, const char
   size_t bytes[MOST], size[MOST];
   put_number(file, (uint64_t)count);
   for (int i = 0; i < count; i++) {
-    data[i] = make_pack(context, archs[i], i == count - 1, &bytes[i], &size[i]);
+    data[i] = squeezed_pack(context, archs[i], i == count - 1, &bytes[i], &size[i]);
     if (!data[i])
       return fail(archs[i]);
     put_number(file, (uint64_t)atoi(archs[i] + 3));
@@ -111,7 +112,7 @@ int main(int argc, char **argv) {
                                              .cache_limit = INT64_C(4) << 30)))
     return fail("rowscan_open");
   generations all = {0};
-  if (choose(context, &all, count, argv + 3))
+  if (choose_generations(context, &all, count, argv + 3))
     return 1;
   if (all.count && rowscan_warm(context, ROWSCAN_WARMING(.universal = 1, .archs = all.names, .arch_count = all.count)))
     return fail("rowscan_warm");
