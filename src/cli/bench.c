@@ -48,6 +48,7 @@ typedef struct bench_job {
   int repeat;
   int64_t elements; /* cells are made smaller, to this; 0: they are not */
   bool any_length;  /* by the kernels for any */
+  bool universal;   /* by kernels that serve every scan */
   bool list;        /* only name them */
   bool contenders;  /* time all kernels that could serve each cell */
   int close[2];     /* cells whose choice is within 5% and within 15% of the best */
@@ -87,9 +88,13 @@ static int read_shapes(bench_job *job) {
 
 /* OPTIONS_READ: what was asked for beside an operator goes with it. */
 static int check_combinations(const bench_job *job) {
-  if (job->contenders && (job->any_length || job->regime))
+  if (job->contenders && (job->any_length || job->regime || job->universal))
     return say_usage("--all-candidates: cannot be combined with %s, which leaves some candidates out",
-                     job->any_length ? "--any-length" : "--regime");
+                     job->any_length  ? "--any-length"
+                     : job->universal ? "--universal"
+                                      : "--regime");
+  if (job->universal && job->regime)
+    return say_usage("--universal: cannot be combined with --regime, which names other kernels");
   if (job->second && !rs_op_of(job->op)->second)
     return say_usage("--second: %s has one output", rowscan_op_name(job->op));
   if (job->segments && job->mask_mode >= ROWSCAN_MASK_HEADS)
@@ -120,6 +125,8 @@ static int read_bench_options(bench_job *job, int argc, char **argv) {
       {"second", 0, &kind_switch, &job->second, "write the second output, too, of an operator that has one"},
       {"regime", 0, &kind_regime, &job->regime, "force row, short, long or column (auto: chosen by each shape)"},
       {"any-length", 0, &kind_switch, &job->any_length, "time the kernels that serve rows of any length"},
+      {"universal", 0, &kind_switch, &job->universal,
+       "on a GPU, time the kernels that serve every scan until its own are compiled"},
       {"all-candidates", 0, &kind_switch, &job->contenders,
        "on a GPU, time every kernel that can serve a cell, and judge the choice"},
       {"csv", 0, &kind_file, &job->csv_name, "also write all figures to FILE"},
@@ -573,6 +580,10 @@ int command_bench(int argc, char **argv) {
                    .device = ROWSCAN_INFO(rowscan_device_info),
                    .suite.seed = -1};
   int status = read_bench_options(&job, argc, argv);
+  if (job.universal) {
+    job.session.bare = true;
+    job.session.compile = ROWSCAN_COMPILE_NEVER;
+  }
   if (status == OPTIONS_READ)
     status = job.list ? run_suite(&job) : run_in_session(&job);
   free(job.suite.drawn);

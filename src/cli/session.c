@@ -56,6 +56,8 @@ int session_open(rowscan_context **context, const cli_session *session) {
       .device = session->device < 0 ? 0 : session->device,
       .threads = session->threads,
       .cache_limit = session->cache_limit,
+      .cache_off = session->bare,
+      .cache_packs = session->bare ? "off" : NULL,
       .compile = session->compile,
       .progress = session->progress,
       .log = has_log() ? NULL : warn,

@@ -17,6 +17,7 @@ typedef struct cli_session {
   int devices[DEVICES_MAX], device_count; /* instead, several */
   int threads;                            /* 0: all */
   int64_t cache_limit;                    /* 0: the default */
+  bool bare;                              /* neither cache nor packs: kernels that the library has inside serve */
   rowscan_compile compile;
   void (*progress)(void *user, int64_t done, int64_t total);
 } cli_session;

@@ -249,11 +249,15 @@ static void describe(const measuring *job, rs_timing *timing) {
     snprintf(timing->geometry, sizeof timing->geometry, "threads=%d", rs_host_threads(job->context->host));
     return;
   }
-  const rs_kernels *kernels = &rs_program_for(&job->plan->program, &job->rows)->kernels;
+  rs_program *program = rs_program_for(&job->plan->program, &job->rows);
+  const rs_kernels *kernels = &program->kernels;
   const rs_geometry *geometry = &kernels->geometry;
   rs_kernel kernel = rs_kernels_choose(kernels, &job->rows);
   rs_text words = {0};
-  rs_shape_text(&geometry->shape[kernel], &words);
+  if (atomic_load(&program->modules.of[kernel].function))
+    rs_shape_text(&geometry->shape[kernel], &words);
+  else
+    rs_text_add(&words, "by another kernel, for its own is not compiled");
   timing->regime = rs_kernel_regime(geometry, kernel);
   snprintf(timing->geometry, sizeof timing->geometry, "%s", words.failed ? "" : words.data);
   rs_text_free(&words);
@@ -292,9 +296,10 @@ static rowscan_status prepare_arrays(measuring *job, const rowscan_spec *spec, c
 
 /* planned: the plan's spec, which may be for any length. */
 static rowscan_status prepare_plan(measuring *job, const rowscan_spec *planned) {
+  const rs_tiers *tiers = job->context->gpu.tiers;
   rowscan_status status = rs_plan_create(&job->plan, job->context, planned, &job->rows);
-  /* with the kernel for its length, whatever serves meanwhile */
-  return status ? status : rs_plan_prepare(job->plan, &job->rows);
+  /* with the kernel for its length, whatever serves meanwhile, unless that is never compiled */
+  return status || (tiers && tiers->compile == ROWSCAN_COMPILE_NEVER) ? status : rs_plan_prepare(job->plan, &job->rows);
 }
 
 static void clean_up(measuring *job) {
