@@ -169,7 +169,7 @@ static char *universal_cache(void) {
   return dir;
 }
 
-static int warnings;
+static atomic_int warnings;
 
 static void count_warnings(void *user, rowscan_log_level level, const char *message) {
   (void)user;
