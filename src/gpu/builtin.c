@@ -36,11 +36,11 @@ static bool find_pack(int generation, squeezed_pack *found) {
   for (int i = 0; i < (int)count; i++) {
     const unsigned char *item = data + NUMBER + i * ITEM;
     uint64_t size = number_at(item + 2 * NUMBER);
-    if (size > bytes - at || number_at(item + NUMBER) > INT32_MAX) /* more than rs_squeeze takes */
+    if (size > bytes - at)
       return false;
     if (number_at(item) == (uint64_t)generation) {
       *found = (squeezed_pack){data + at, (size_t)number_at(item + NUMBER), (size_t)size, i};
-      return true;
+      return found->bytes <= INT32_MAX; /* what rs_squeeze takes */
     }
     at += (size_t)size;
   }
