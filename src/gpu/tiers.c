@@ -41,11 +41,11 @@ static rs_program *program_for(rs_tiers *tiers, const rowscan_spec *wanted) {
   return one ? &one->program : NULL;
 }
 
-/* NULL: the program has any length itself. */
+/* NULL: the program has any length itself, or rows of nothing, which have a kernel of their own. */
 static rs_program *program_for_any(rs_tiers *tiers, rs_program *program) {
   rs_program *any = atomic_load_explicit(&program->any, memory_order_acquire);
   rowscan_spec wanted = program->spec;
-  if (any || wanted.length == RS_ANY_LENGTH)
+  if (any || wanted.length <= 0)
     return any;
   wanted.length = RS_ANY_LENGTH;
   any = program_for(tiers, &wanted);
@@ -238,8 +238,7 @@ void rs_tiers_close_program(rs_program *program) {
 
 /* Whether there is another kernel beside a program's own. Forced regimes are for those who time them. */
 static bool may_change(const rs_tiers *tiers, const rs_program *program) {
-  return tiers->compile != ROWSCAN_COMPILE_NOW && program->runnable && program->spec.length &&
-         program->spec.regime == ROWSCAN_REGIME_AUTO;
+  return tiers->compile != ROWSCAN_COMPILE_NOW && program->runnable && program->spec.regime == ROWSCAN_REGIME_AUTO;
 }
 
 /* rows: NULL for those of most runs. */

@@ -282,6 +282,8 @@ START_TEST(universal_kernels_serve_without_a_compiler) {
   run_plan(plan, own, 300, 300);
   run_plan(plan, own, 1, 1);
   rowscan_plan_destroy(plan);
+  ck_assert_msg(!rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = 0)), "%s", rowscan_last_error());
+  rowscan_plan_destroy(plan);
   ck_assert_int_eq(rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.op = ROWSCAN_PROD, .length = 5)),
                    ROWSCAN_NO_COMPILER);
   rowscan_close(context);
