@@ -23,7 +23,8 @@ def flags_of_mpi():
 
 def link_command(build, program):
     """Compiles main.c and ranks_mpi.c, and links them as Makefile.am does. Raises CalledProcessError."""
-    libraries = [str(Path(build) / ".libs" / name) for name in ("librowscan_cli.a", "librowscan_internal.a", "librowscan_bare.a")]
+    names = ("librowscan_cli.a", "librowscan_internal.a", "librowscan_bare.a")
+    libraries = [str(Path(build) / ".libs" / name) for name in names]
     subprocess.run([*shlex.split(os.environ.get("CC") or "cc"), "-std=gnu11", "-Wall", "-Wextra", "-Werror",
                     "-DROWSCAN_MPI", "-D_GNU_SOURCE=", "-I", str(ROOT / "src"), "-o", str(program),
                     str(ROOT / "src/cli/main.c"), str(ROOT / "src/cli/ranks_mpi.c"), *libraries, *flags_of_mpi(),
