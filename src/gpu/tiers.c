@@ -19,8 +19,7 @@ typedef struct rs_shared_program {
   rs_program program;
 } shared_program;
 
-/* ---- programs that several share
- * ------------------------------------------------------------------------------------- */
+/* ---- programs that several share --------------------------------------------------------------------------------- */
 
 static shared_program *find_shared(shared_program *one, const rowscan_spec *spec) {
   while (one && !rs_spec_equal(&one->program.spec, spec))

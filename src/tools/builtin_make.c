@@ -3,14 +3,13 @@
  * SPDX-License-Identifier: MIT
  *
  * usage: builtin-make FILE CACHE ARCH...
- * FILE: as src/gpu/builtin.h has it. CACHE: a directory that keeps the kernels, so that none is compiled again
- * where nothing has changed. ARCH: sm_90 ..., each for its generation (rs_arch_generation); those that NVRTC does not
- * know are left out, and told. `make` runs it, where there is an NVRTC.
+ * FILE: as src/gpu/builtin.h has it. CACHE: a directory that keeps the kernels, so that none is compiled again where
+ * nothing has changed. ARCH: sm_90 ..., each for its generation (rs_arch_generation); those that NVRTC does not know
+ * are left out, and told. `make` runs it, where there is an NVRTC.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
 #include <string.h>
 
 #include "base/squeeze.h"

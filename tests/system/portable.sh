@@ -39,7 +39,8 @@ build() {
   shift
   mkdir -p "$work/$name"
   cd "$work/$name"
-  "$root/configure" -q --enable-werror --without-universal CXX=no CPPFLAGS="-I$work/include" PYTHON="${PYTHON:-python3}" \
+  "$root/configure" -q --enable-werror --without-universal CXX=no CPPFLAGS="-I$work/include" \
+    PYTHON="${PYTHON:-python3}" \
     CHECK_CFLAGS="-I$root/tests/system/portable" CHECK_LIBS=-pthread "$@"
   # shellcheck disable=SC2086
   make -s -j $(((jobs + 1) / 2)) $short $long tests/system/digests rowscan
