@@ -21,6 +21,7 @@
 //   keep(terms, type, t)            a row's total, as initial values and totals are kept
 #pragma once
 #include "direct.cuh"
+#include "ordered.cuh"
 #include "row.cuh"
 #include "terms.h"
 
@@ -342,8 +343,8 @@ template <class A, int COUNT> struct UniversalRecurrence : UniversalNumbers<Line
 };
 
 // Logarithms of sums, and their gradients, whose sums have other highest elements, and are shown as they are.
-template <class A> struct UniversalLogSumExp : UniversalNumbers<LogSumExp<A, A>> {
-  using Op = LogSumExp<A, A>;
+template <class A> struct UniversalLogSumExp : UniversalNumbers<Ordered<LogSumExp<A, A>>> {
+  using Op = Ordered<LogSumExp<A, A>>;
   using Gradient = LogSumExpGradient<A, A>;
   using Base = UniversalNumbers<Op>;
   using Total = typename Base::Total;

@@ -95,6 +95,8 @@ static void emit_op(const rowscan_spec *spec, const rs_shape *shape, const rs_op
   rs_text name = {0};
   if (omits)
     rs_text_add(&name, "Omitting<");
+  if (op->ordered)
+    rs_text_add(&name, "Ordered<");
   if (op->source)
     rs_text_add(&name, "Created<caller::%s<%s, %s>, %s, %d", op->kernel, register_type(number), element_type(number),
                 register_type(number), op->numbers);
@@ -104,7 +106,7 @@ static void emit_op(const rowscan_spec *spec, const rs_shape *shape, const rs_op
     rs_text_add(&name, ", %d", rs_point_of(spec->acc_type));
   if (index)
     rs_text_add(&name, ", %s, %s", word(spec->flags & ROWSCAN_TIES_FIRST), word(spec->flags & ROWSCAN_REVERSE));
-  rs_text_add(&name, omits ? ">>" : ">");
+  rs_text_add(&name, ">%s%s", omits ? ">" : "", op->ordered ? ">" : "");
   if (name.failed)
     source->failed = true;
   else
@@ -240,6 +242,8 @@ void rs_emit(const rowscan_spec *spec, const rs_geometry *geometry, rs_kernel ke
   if (rs_spec_loops(spec))
     rs_text_add(source, "#define RS_LOOP_DIMENSIONS\n");
   rs_text_add(source, "#include \"%s\"\n", family->header);
+  if (rs_op_of(spec->op)->ordered)
+    rs_text_add(source, "#include \"ordered.cuh\"\n");
   if (spec->flags & ROWSCAN_PART_STATES)
     rs_text_add(source, "#include \"states.cuh\"\n");
   if (shape->prefetch)

@@ -77,7 +77,7 @@
   X(ROWSCAN_EXTREMUM_GRADIENT, extremum_gradient, ExtremumGradient, .kind = RS_GRADIENT, .numbers = 2, .more = 2,      \
     .second = true, .weighs = true)                                                                                    \
   X(ROWSCAN_LOGSUMEXP_GRADIENT, logsumexp_gradient, LogSumExpGradient, .kind = RS_GRADIENT, .numbers = 2, .more = 2,   \
-    .second = true, .weighs = true)
+    .second = true, .weighs = true, .ordered = true)
 #define RS_LOOP_OPS(X) RS_ARITHMETIC_OPS(X) RS_ORDER_OPS(X) RS_BIT_OPS(X) /* with loops of their own on the host */
 #define RS_TOTALS_OPS(X)                                                                                               \
   RS_RECURRENCE_OPS(X)                                                                                                 \
@@ -149,6 +149,7 @@ typedef struct rs_op {
   int more, params; /* further inputs; numbers of a run */
   unsigned flags;   /* which of the further inputs are flags, a bit each; of created operators nobody knows */
   bool second;      /* it has a second output */
+  bool ordered;     /* combine(a, b) is combine(b, a) but for NaNs and infinities, although ops.cuh says that it is */
   bool weighs;      /* the first output shows a prefix with its element, and the second one the prefix itself */
   rs_op_types types;
   const char *source;     /* of the kernel's struct; NULL: kernels/ops.cuh has it */

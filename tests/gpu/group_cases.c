@@ -276,9 +276,28 @@ static void add_large_tiles(int number) {
   add_spec(&spec, random);
 }
 
+/* Results of which several in a row are infinite, so that two totals joined the other way round are not the same. */
+static void check_infinite(int number) {
+  enum { ROWS = 500 };
+  random_source random = random_for(suite.seed, 53, (uint64_t)number);
+  rowscan_spec spec = {.size = sizeof spec, .op = ROWSCAN_LOGSUMEXP_GRADIENT, .in_type = ROWSCAN_F16, .length = 32};
+  suite_plans plans = {0};
+  test_case test;
+  if (number % 2)
+    spec.in_type = ROWSCAN_F32;
+  if (suite_plan(&plans, &spec)) {
+    case_dense(&test, &plans.spec, ROWS, 1, &random);
+    test.data = DATA_SPECIAL;
+    check_case(&test, &plans);
+  }
+  suite_plan_free(&plans);
+}
+
 /* Operators of several inputs and with two outputs, indices with their values, segments beside masks and coefficients.
  */
 void group_further(void) {
+  for (int number = 0; number < 4; number++)
+    check_infinite(number);
   for (int number = 0; number < few(3, 12); number++)
     add_large_tiles(number);
   for (int number = 0; number < few(40, 600); number++) {
