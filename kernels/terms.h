@@ -10,8 +10,11 @@
 // Row dimensions that a universal kernel has strides for.
 #define RS_UNIVERSAL_RANK 6
 
-// Pieces of a row, at most, that blocks have.
-#define RS_MOST_PIECES 1024
+// Shared memory for the way in which a tile's elements lie (kernels/runs.cuh).
+#define RS_WAY_BYTES 64
+
+// Rows that are cut into pieces take two launches.
+enum { RS_WHOLE_ROWS, RS_TOTALS_OF_PIECES, RS_PREFIXES };
 
 // Types of elements, numbered as rowscan_type.
 enum {
@@ -74,6 +77,22 @@ typedef struct rs_terms {
   int role[RS_MOST_MORE];   // of the further inputs
   int shows[2];             // the first output, and the second
   rs_element_bits in, mask, segments;
+
+  // How warps share the rows, and the shared memory of one.
+  int log_lanes;       // lanes a row: 2^log_lanes
+  int tiles_at_a_time; // that come to shared memory at once
+  int rows_of_group;
+  int width, groups_of_width; // rows that are side by side, and their groups, of which the last may have fewer rows; 0:
+                              // groups follow one another
+  int phase;                  // of the two launches
+  int pieces;                 // of a row
+  int levels;                 // of its counter of tiles, and of pieces
+  long long piece;            // elements of one
+  long long units;            // groups, or pieces of groups
+  int digits_at, warp_bytes;
+  int inputs, arrays; // of those that are fetched, and all; the outputs come last
+  int array[RS_ALL_ARRAYS], begins_at[RS_ALL_ARRAYS], ways_at[RS_ALL_ARRAYS], copy_at[RS_ALL_ARRAYS];
+  unsigned long long begin[RS_ALL_ARRAYS], end[RS_ALL_ARRAYS]; // of an array: the bytes that may be read
 } rs_terms;
 
 #endif

@@ -1,916 +1,31 @@
 // universal.cuh - scans of any element types, masks, segments, strides and flags: a launch tells them
 // SPDX-License-Identifier: MIT
 //
-// What a kernel is compiled for is how totals are combined. Elements come to shared memory as bytes, each array by
-// itself, and become numbers where a thread takes its own; results go back the same way. A switch on the type is made
-// once for all elements that a thread has at a time.
+// What a kernel is compiled for is how totals are combined. A warp combines a tile of so many rows at a time as a
+// launch tells: 32 lanes of one row, or one lane of 32 rows, or what lies between. Elements of several tiles come to
+// shared memory at once as bytes, each array by itself, whether its rows lie one after another or side by side
+// (runs.cuh), and become numbers where a lane takes its own; results go back the same way.
 //
-// A universal operator U joins an operator of ops.cuh with its ways in and out:
-//   Op                   the operator
-//   Number               what elements are taken as
-//   MULTIPLIES, MORE, SECOND   whether a mask may multiply; how many further inputs there may be; whether there may be
-//                              a second output
-//   take(terms, type, bits, x)      N elements of a type as numbers
-//   gather(f, terms, x, y, notes)   what further inputs make of them: numbers y, and the elements' notes. f(k, z) has
-//                                   those of further input k
-//   load(terms, x, y)               the total of one
-//   neutral(terms), identity(terms)      as an operator has them
-//   first(terms, type, bits)        the total that a fold from an initial value starts
-//   show(terms, type, t, bits)      N totals as elements of a type
-//   output(f, o, terms, type, t, notes, bits)   the same in output o, which may ask for further inputs
-//   keep(terms, type, t)            a row's total, as initial values and totals are kept
+// Rows that are few and long are cut into pieces of 2^k tiles, which warps have, in two launches: the first leaves the
+// total of each piece in the workspace; in the second each warp joins those before its own.
 #pragma once
-#include "direct.cuh"
-#include "ordered.cuh"
-#include "row.cuh"
-#include "terms.h"
-
-// A function that is called, and has its code once, whatever the places that call it.
-#ifdef __CUDACC__
-#define RS_CALLED static __device__ __noinline__
-#else
-#define RS_CALLED static __attribute__((noinline))
-#endif
-
-// ---- numbers and bits ---------------------------------------------------------------------------------------------
-
-template <class A> struct BitsFor { using type = u64; };
-template <> struct BitsFor<f32> { using type = u32; };
-template <> struct BitsFor<u32> { using type = u32; };
-
-// An element from the low bits of a word, and to them.
-template <class T, class B> RS_DEVICE T from_bits(B bits) {
-  using W = typename Word<sizeof(T)>::type;
-  union Both {
-    W word;
-    T element;
-    RS_METHOD Both() {
-    }
-  } both;
-  both.word = (W)bits;
-  return both.element;
-}
-template <class B, class T> RS_DEVICE B to_bits(T element) {
-  using W = typename Word<sizeof(T)>::type;
-  union Both {
-    W word;
-    T element;
-    RS_METHOD Both() {
-    }
-  } both;
-  both.element = element;
-  return (B)both.word;
-}
-
-template <class T, int N, class B, class A> RS_DEVICE void widen_as(const B *bits, A *x) {
-#pragma unroll
-  for (int j = 0; j < N; j++)
-    x[j] = widen<A>(from_bits<T>(bits[j]));
-}
-template <class T, int N, class B, class A> RS_DEVICE void narrow_as(const A *x, B *bits) {
-#pragma unroll
-  for (int j = 0; j < N; j++)
-    bits[j] = to_bits<B>(Narrow<T>::from(x[j]));
-}
-
-// What a called function is given by value, and gives: so it lies in registers.
-template <class T, int N> struct Several { T at[N]; };
-template <int N, class T> RS_DEVICE Several<T, N> several(const T *from) {
-  Several<T, N> all;
-#pragma unroll
-  for (int j = 0; j < N; j++)
-    all.at[j] = from[j];
-  return all;
-}
-template <class T, int N> RS_DEVICE void copy_to(T *to, const Several<T, N> &all) {
-#pragma unroll
-  for (int j = 0; j < N; j++)
-    to[j] = all.at[j];
-}
-
-// Of N elements of a type, numbers of type A. Numbers of 32 bits come from types of 32 bits at most.
-template <int N, class B, class A> RS_DEVICE void widen_here(int type, const B *bits, A *x) {
-  constexpr bool FLOATS = !is_integer<A>, WIDE = sizeof(A) == 8;
-  switch (type) {
-  case RS_IS_F16:
-    if constexpr (FLOATS)
-      widen_as<f16, N>(bits, x);
-    break;
-  case RS_IS_BF16:
-    if constexpr (FLOATS)
-      widen_as<bf16, N>(bits, x);
-    break;
-  case RS_IS_F32:
-    if constexpr (FLOATS)
-      widen_as<f32, N>(bits, x);
-    break;
-  case RS_IS_F64:
-    if constexpr (FLOATS && WIDE)
-      widen_as<f64, N>(bits, x);
-    break;
-  case RS_IS_I8:
-    widen_as<i8, N>(bits, x);
-    break;
-  case RS_IS_U8:
-    widen_as<u8, N>(bits, x);
-    break;
-  case RS_IS_I16:
-    widen_as<i16, N>(bits, x);
-    break;
-  case RS_IS_U16:
-    widen_as<u16, N>(bits, x);
-    break;
-  case RS_IS_I32:
-    if constexpr (WIDE)
-      widen_as<i32, N>(bits, x);
-    break;
-  case RS_IS_U32:
-    if constexpr (WIDE)
-      widen_as<u32, N>(bits, x);
-    break;
-  case RS_IS_I64:
-    if constexpr (WIDE)
-      widen_as<i64, N>(bits, x);
-    break;
-  case RS_IS_U64:
-    if constexpr (WIDE)
-      widen_as<u64, N>(bits, x);
-    break;
-  default:
-    widen_as<boolean, N>(bits, x);
-  }
-}
-
-// Of N numbers, elements of a type: of floats floats, of whole numbers whole ones, whose low bits they are.
-template <int N, class B, class A> RS_DEVICE void narrow_here(int type, const A *x, B *bits) {
-  if constexpr (is_integer<A>) {
-    if (type == RS_IS_BOOL)
-      narrow_as<boolean, N>(x, bits);
-    else
-      narrow_as<A, N>(x, bits);
-  } else {
-    switch (type) {
-    case RS_IS_F16:
-      narrow_as<f16, N>(x, bits);
-      break;
-    case RS_IS_BF16:
-      narrow_as<bf16, N>(x, bits);
-      break;
-    case RS_IS_F32:
-      narrow_as<f32, N>(x, bits);
-      break;
-    default:
-      if constexpr (sizeof(A) == 8)
-        narrow_as<f64, N>(x, bits);
-    }
-  }
-}
-
-// The same, called.
-template <int N, class B, class A> RS_CALLED Several<A, N> widened(int type, Several<B, N> bits) {
-  Several<A, N> x;
-  widen_here<N>(type, bits.at, x.at);
-  return x;
-}
-template <int N, class B, class A> RS_DEVICE void widen_all(int type, const B *bits, A *x) {
-  copy_to(x, widened<N, B, A>(type, several<N>(bits)));
-}
-template <int N, class B, class A> RS_CALLED Several<B, N> narrowed(int type, Several<A, N> x) {
-  Several<B, N> bits;
-  narrow_here<N>(type, x.at, bits.at);
-  return bits;
-}
-template <int N, class B, class A> RS_DEVICE void narrow_all(int type, const A *x, B *bits) {
-  copy_to(bits, narrowed<N, B, A>(type, several<N>(x)));
-}
-
-template <class W> RS_DEVICE u64 load_bits(const u8 *from) {
-  return load_element(reinterpret_cast<const W *>(from));
-}
-RS_DEVICE u64 load_bits_of(int bytes, const u8 *from) {
-  return bytes == 1   ? load_bits<u8>(from)
-         : bytes == 2 ? load_bits<u16>(from)
-         : bytes == 4 ? load_bits<u32>(from)
-                      : load_bits<u64>(from);
-}
-template <class W> RS_DEVICE void store_bits(u8 *to, u64 bits) {
-  store_element(reinterpret_cast<W *>(to), (W)bits);
-}
-RS_DEVICE void store_bits_of(int bytes, u8 *to, u64 bits) {
-  if (bytes == 1)
-    store_bits<u8>(to, bits);
-  else if (bytes == 2)
-    store_bits<u16>(to, bits);
-  else if (bytes == 4)
-    store_bits<u32>(to, bits);
-  else
-    store_bits<u64>(to, bits);
-}
-
-// ---- operators ----------------------------------------------------------------------------------------------------
-
-// What is noted of N elements of a thread, from their loading on until they are stored; bit j of each: of element j.
-struct Notes {
-  u32 begins = 0; // by flags or keys, a segment begins
-  u32 resets = 0; // an operator begins anew with it
-  u32 chosen = 0; // an output shows it
-};
-
-template <class T, class = void> struct IsPair { static constexpr bool value = true; };
-template <class T> struct IsPair<T, Void<decltype((u64)T())>> { static constexpr bool value = false; };
-template <class T> constexpr bool is_pair = IsPair<T>::value;
-template <class T> union Halves {
-  using Half = typename Word<sizeof(T) / 2>::type;
-  T total;
-  Half half[2];
-  RS_METHOD Halves() {
-  }
-};
-
-// Those that take and show numbers of type A.
-template <class O, bool MULTIPLY = false> struct UniversalNumbers {
-  using Op = O;
-  using Number = typename O::Number;
-  using Total = typename O::Total;
-  using Bits = typename BitsFor<Number>::type;
-  static constexpr bool MULTIPLIES = MULTIPLY, SECOND = false;
-  static constexpr int MORE = 0;
-
-  template <int N> RS_METHOD static void take(const rs_terms &, int type, const Bits *bits, Number *x) {
-    widen_all<N>(type, bits, x);
-  }
-  template <int N, class F> RS_METHOD static void gather(const F &, const rs_terms &, Number *, Number *, Notes &) {
-  }
-  RS_METHOD static Total load(const rs_terms &, Number x, Number) {
-    return O::load(x);
-  }
-  RS_METHOD static Total neutral(const rs_terms &) {
-    return O::neutral();
-  }
-  RS_METHOD static Total identity(const rs_terms &) {
-    return O::identity();
-  }
-  RS_METHOD static Total first(const rs_terms &, int type, Bits bits) {
-    Number x;
-    widen_all<1>(type, &bits, &x);
-    return O::begin(x);
-  }
-  template <int N> RS_METHOD static void show(const rs_terms &, int type, const Total *t, Bits *bits) {
-    Number x[N];
-#pragma unroll
-    for (int j = 0; j < N; j++)
-      x[j] = O::store(t[j]);
-    narrow_all<N>(type, x, bits);
-  }
-  RS_METHOD static Bits keep(const rs_terms &terms, int type, Total t) {
-    Bits bits{};
-    show<1>(terms, type, &t, &bits);
-    return bits;
-  }
-};
-
-// Recurrences, whose coefficients come from an array, or are one number. With that number 1 they are sums, bit for bit:
-// so this has the gradients of sums, too, and in segments all that begins anew where a further input says so.
-template <class A, int COUNT> struct UniversalRecurrence : UniversalNumbers<LinearRecurrence<A, A>> {
-  using Base = UniversalNumbers<LinearRecurrence<A, A>>;
-  using Total = typename Base::Total;
-  using Bits = typename Base::Bits;
-  static constexpr bool SECOND = COUNT > 1;
-  static constexpr int MORE = COUNT;
-
-  // Bit j: z[j] is true.
-  template <int N> RS_METHOD static u32 true_ones(const A *z) {
-    u32 ones = 0;
-#pragma unroll
-    for (int j = 0; j < N; j++)
-      ones |= truth_of(z[j]) << j;
-    return ones;
-  }
-  RS_METHOD static bool are_one(A x, A y) {
-    return x == y || (x != x && y != y);
-  }
-  // From the last further input to the first: each finds what those after it have left in y and notes.
-  template <int N, class F> RS_METHOD static void gather(const F &f, const rs_terms &terms, A *x, A *y, Notes &notes) {
-#pragma unroll
-    for (int j = 0; j < N; j++)
-      y[j] = (A)terms.factor;
-#pragma unroll 1
-    for (int k = MORE - 1; k >= 0; k--) {
-      const int role = terms.role[k];
-      A z[N];
-      if (role == RS_IS_NONE || role == RS_IS_WEIGHT)
-        continue;
-      f(k, z);
-      if (MORE > 2 && role == RS_IS_DONE)
-        notes.resets = true_ones<N>(z);
-      else if (MORE > 2 ? role == RS_IS_TERMINATED || role == RS_IS_CHOICE : MORE > 1 && role == RS_IS_CHOICE)
-        notes.chosen = true_ones<N>(z);
-      else
-#pragma unroll
-        for (int j = 0; j < N; j++) {
-          if (MORE > 2 && role == RS_IS_NEXT_VALUE)
-            x[j] = notes.chosen >> j & 1 ? x[j] : fused((A)terms.gamma, z[j], x[j]);
-          else if (MORE > 2 && role == RS_IS_VALUE)
-            x[j] = x[j] - z[j];
-          else if (MORE > 2 && role == RS_IS_ELEMENT) {
-            notes.chosen |= number_of(are_one(y[j], z[j])) << j;
-            y[j] = (A)terms.factor;
-          } else
-            y[j] = z[j];
-        }
-    }
-  }
-  RS_METHOD static Total load(const rs_terms &, A x, A factor) {
-    return {factor, x};
-  }
-  template <int N, class F>
-  RS_METHOD static void output(const F &f, int o, const rs_terms &terms, int type, const Total *t, Notes notes,
-                               Bits *bits) {
-    const int shows = terms.shows[o];
-    A x[N];
-#pragma unroll
-    for (int j = 0; j < N; j++)
-      x[j] = shows == RS_SHOWS_CHOSEN && !(notes.chosen >> j & 1) ? 0 : t[j].term;
-    if (shows == RS_SHOWS_WEIGHED || shows == RS_SHOWS_RETURNS) {
-      A z[N];
-      f(shows == RS_SHOWS_WEIGHED, z);
-#pragma unroll
-      for (int j = 0; j < N; j++)
-        x[j] = shows == RS_SHOWS_WEIGHED ? x[j] * z[j] : x[j] + z[j];
-    }
-    narrow_all<N>(type, x, bits);
-  }
-};
-
-// Logarithms of sums, and their gradients, whose sums have other highest elements, and are shown as they are.
-template <class A> struct UniversalLogSumExp : UniversalNumbers<Ordered<LogSumExp<A, A>>> {
-  using Op = Ordered<LogSumExp<A, A>>;
-  using Gradient = LogSumExpGradient<A, A>;
-  using Base = UniversalNumbers<Op>;
-  using Total = typename Base::Total;
-  using Bits = typename Base::Bits;
-  static constexpr bool SECOND = true;
-  static constexpr int MORE = 2;
-
-  RS_METHOD static bool is_gradient(const rs_terms &terms) {
-    return terms.role[1] == RS_IS_RESULT;
-  }
-  RS_METHOD static Total neutral(const rs_terms &terms) {
-    return {Op::neutral().highest, is_gradient(terms) ? Gradient::neutral().sum : 1};
-  }
-  RS_METHOD static Total identity(const rs_terms &terms) {
-    return {Op::identity().highest, is_gradient(terms) ? Gradient::identity().sum : 1};
-  }
-  template <int N, class F> RS_METHOD static void gather(const F &f, const rs_terms &terms, A *, A *y, Notes &) {
-    if (is_gradient(terms))
-      f(1, y);
-  }
-  RS_METHOD static Total load(const rs_terms &terms, A x, A y) {
-    return is_gradient(terms) ? Gradient::load(x, x, y) : Op::load(x);
-  }
-  RS_METHOD static Total first(const rs_terms &terms, int type, Bits bits) {
-    A y;
-    widen_all<1>(type, &bits, &y);
-    return is_gradient(terms) ? Gradient::begin(y) : Op::begin(y);
-  }
-  template <int N> RS_METHOD static void numbers(const rs_terms &terms, const Total *t, A *x) {
-#pragma unroll
-    for (int j = 0; j < N; j++)
-      x[j] = is_gradient(terms) ? t[j].sum : Op::store(t[j]);
-  }
-  template <int N, class F>
-  RS_METHOD static void output(const F &f, int o, const rs_terms &terms, int type, const Total *t, Notes, Bits *bits) {
-    A x[N], element[N], y[N];
-    numbers<N>(terms, t, x);
-    if (terms.shows[o] == RS_SHOWS_GRADIENT) {
-      f(0, element);
-      f(1, y);
-#pragma unroll
-      for (int j = 0; j < N; j++)
-        x[j] = Gradient::second(t[j], x[j], element[j], y[j]);
-    }
-    narrow_all<N>(type, x, bits);
-  }
-  RS_METHOD static Bits keep(const rs_terms &terms, int type, Total t) {
-    A x;
-    Bits bits{};
-    numbers<1>(terms, &t, &x);
-    narrow_all<1>(type, &x, &bits);
-    return bits;
-  }
-};
-
-// Totals as kernels of one length keep those of parts of rows (states.cuh): numbers, pairs of numbers, or indices.
-template <class U> RS_DEVICE typename U::Op::Total load_state(const rs_terms &terms, const u8 *from) {
-  using Total = typename U::Op::Total;
-  const int bytes = terms.state_bytes;
-  if constexpr (counts_elements<typename U::Op>) {
-    return U::load_state(terms, from);
-  } else if constexpr (is_pair<Total>) {
-    Halves<Total> all;
-    all.half[0] = (typename Halves<Total>::Half)load_bits_of(bytes, from);
-    all.half[1] = (typename Halves<Total>::Half)load_bits_of(bytes, from + bytes);
-    return all.total;
-  } else {
-    return U::first(terms, terms.type[RS_INIT], (typename U::Bits)load_bits_of(bytes, from));
-  }
-}
-template <class U> RS_DEVICE void store_state(const rs_terms &terms, u8 *to, typename U::Op::Total t) {
-  using Total = typename U::Op::Total;
-  const int bytes = terms.state_bytes;
-  if constexpr (counts_elements<typename U::Op>) {
-    U::store_state(terms, to, t);
-  } else if constexpr (is_pair<Total>) {
-    Halves<Total> all;
-    all.total = t;
-    store_bits_of(bytes, to, all.half[0]);
-    store_bits_of(bytes, to + bytes, all.half[1]);
-  } else {
-    store_bits_of(bytes, to, U::keep(terms, terms.type[RS_TOTALS], t));
-  }
-}
-
-// Sums of floats in fixed point.
-struct UniversalFixed : UniversalNumbers<Sum<u64>, true> {
-  using Number = f64;
-  using Base = UniversalNumbers<Sum<u64>, true>;
-  template <int N> RS_METHOD static void take(const rs_terms &, int type, const u64 *bits, f64 *x) {
-    widen_all<N>(type, bits, x);
-  }
-  template <int N, class F> RS_METHOD static void gather(const F &, const rs_terms &, f64 *, f64 *, Notes &) {
-  }
-  RS_METHOD static u64 load(const rs_terms &terms, f64 x, f64) {
-    return (u64)nearest_whole(x * terms.scale);
-  }
-  RS_METHOD static u64 first(const rs_terms &, int, u64 bits) {
-    return bits;
-  }
-  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, u64 *bits) {
-    if (type == RS_IS_F64) {
-      f64 x[N];
-#pragma unroll
-      for (int j = 0; j < N; j++)
-        x[j] = (f64)(i64)t[j] * terms.unit;
-      narrow_as<f64, N>(x, bits);
-      return;
-    }
-    f32 x[N];
-#pragma unroll
-    for (int j = 0; j < N; j++) {
-      i64 whole = (i64)t[j];
-      f32 cut = float_toward_zero(whole);
-      f32 odd = (i64)cut == whole ? cut : float_from_bits(float_bits(cut) | 1);
-      x[j] = (type == RS_IS_F32 ? (f32)whole : odd) * (f32)terms.unit;
-    }
-    narrow_all<N>(type, x, bits);
-  }
-  RS_METHOD static u64 keep(const rs_terms &, int, u64 t) {
-    return t;
-  }
-};
-
-// Keys of 64 bits that are in the order of the values, whatever type these have; turned, where the lowest is wanted.
-template <int N> RS_DEVICE void keys_of(const rs_terms &terms, int type, const u64 *bits, u64 *key) {
-  const u64 nan = ~terms.turn;
-  if (terms.numbers == RS_IS_F32) {
-    f32 x[N];
-    widen_all<N>(type, bits, x);
-#pragma unroll
-    for (int j = 0; j < N; j++)
-      key[j] = Keys<f32, f32>::of(x[j], (u32)nan);
-  } else if (terms.numbers == RS_IS_F64) {
-    f64 x[N];
-    widen_all<N>(type, bits, x);
-#pragma unroll
-    for (int j = 0; j < N; j++)
-      key[j] = Keys<f64, f64>::of(x[j], nan);
-  } else {
-    widen_all<N>(type, bits, key);
-    const u64 flip = (u64)(terms.numbers == RS_IS_I64) << 63;
-#pragma unroll
-    for (int j = 0; j < N; j++)
-      key[j] ^= flip;
-  }
-#pragma unroll
-  for (int j = 0; j < N; j++)
-    key[j] ^= terms.turn;
-}
-template <int N> RS_DEVICE void show_keys(const rs_terms &terms, int type, const u64 *turned, u64 *bits) {
-  u64 key[N];
-#pragma unroll
-  for (int j = 0; j < N; j++)
-    key[j] = (turned[j] < terms.least ? terms.least : turned[j]) ^ terms.turn;
-  if (terms.numbers == RS_IS_F32) {
-    f32 x[N];
-#pragma unroll
-    for (int j = 0; j < N; j++)
-      x[j] = Keys<f32, f32>::value((u32)key[j]);
-    narrow_all<N>(type, x, bits);
-  } else if (terms.numbers == RS_IS_F64) {
-    f64 x[N];
-#pragma unroll
-    for (int j = 0; j < N; j++)
-      x[j] = Keys<f64, f64>::value(key[j]);
-    narrow_all<N>(type, x, bits);
-  } else {
-    const u64 flip = (u64)(terms.numbers == RS_IS_I64) << 63;
-#pragma unroll
-    for (int j = 0; j < N; j++)
-      key[j] ^= flip;
-    narrow_all<N>(type, key, bits);
-  }
-}
-
-// The highest key. What there is of nothing is lower than any: show_keys() has in its place what users see.
-struct HighestKey : OfNumbers<u64> {
-  RS_METHOD static u64 combine(u64 left, u64 right) {
-    return left > right ? left : right;
-  }
-  RS_METHOD static u64 neutral() {
-    return 0;
-  }
-  RS_METHOD static u64 identity() {
-    return 0;
-  }
-};
-template <> constexpr bool is_exact<HighestKey> = true;
-
-struct UniversalExtreme : UniversalNumbers<HighestKey> {
-  template <int N> RS_METHOD static void take(const rs_terms &terms, int type, const u64 *bits, u64 *key) {
-    keys_of<N>(terms, type, bits, key);
-  }
-  RS_METHOD static u64 first(const rs_terms &terms, int type, u64 bits) {
-    u64 key;
-    keys_of<1>(terms, type, &bits, &key);
-    return key;
-  }
-  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, u64 *bits) {
-    show_keys<N>(terms, type, t, bits);
-  }
-  RS_METHOD static u64 keep(const rs_terms &terms, int type, u64 t) {
-    u64 bits{};
-    show<1>(terms, type, &t, &bits);
-    return bits;
-  }
-};
-
-// Joined by or, turned where they are to be joined by and; or by xor.
-template <class O> struct UniversalBits : UniversalNumbers<O> {
-  template <int N> RS_METHOD static void take(const rs_terms &terms, int type, const u64 *bits, u64 *x) {
-    widen_all<N>(type, bits, x);
-#pragma unroll
-    for (int j = 0; j < N; j++)
-      x[j] ^= terms.turn;
-  }
-  RS_METHOD static u64 first(const rs_terms &terms, int type, u64 bits) {
-    u64 x;
-    take<1>(terms, type, &bits, &x);
-    return x;
-  }
-  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, u64 *bits) {
-    u64 x[N];
-#pragma unroll
-    for (int j = 0; j < N; j++)
-      x[j] = t[j] ^ terms.turn;
-    narrow_all<N>(type, x, bits);
-  }
-  RS_METHOD static u64 keep(const rs_terms &terms, int type, u64 t) {
-    u64 bits{};
-    show<1>(terms, type, &t, &bits);
-    return bits;
-  }
-};
-
-// Where the highest key is, of type K: of elements of up to 4 bytes u32 does.
-template <class K, bool FIRST> struct UniversalIndex : UniversalNumbers<Indexed<K, K, true, FIRST, false>> {
-  using Op = Indexed<K, K, true, FIRST, false>;
-  using Total = typename Op::Total;
-  using Number = u64;
-  using Bits = u64;
-  static constexpr bool SECOND = true;
-  template <int N, class F> RS_METHOD static void gather(const F &, const rs_terms &, u64 *, u64 *, Notes &) {
-  }
-  template <int N> RS_METHOD static void take(const rs_terms &terms, int type, const u64 *bits, u64 *key) {
-    keys_of<N>(terms, type, bits, key);
-    if (sizeof(K) == 4 && terms.numbers == RS_IS_I64) // the sign is the highest of 64 bits
-#pragma unroll
-      for (int j = 0; j < N; j++)
-        key[j] = key[j] >> 63 << 31 | (key[j] & 0x7fffffff);
-  }
-  // A key as keys_of() has it.
-  RS_METHOD static u64 wide(const rs_terms &terms, K key) {
-    if constexpr (sizeof(K) == 8)
-      return key;
-    else if (terms.numbers == RS_IS_I64)
-      return (u64)(i64)(i32)(key ^ 1u << 31) ^ 1ull << 63;
-    else
-      return key | terms.turn >> 32 << 32;
-  }
-  RS_METHOD static Total load(const rs_terms &, u64 key, u64) {
-    return {(K)key, 0, 1};
-  }
-  RS_METHOD static Total first(const rs_terms &, int, u64) {
-    return Op::neutral();
-  }
-  template <int N> RS_METHOD static void show(const rs_terms &terms, int, const Total *t, u64 *bits) {
-#pragma unroll
-    for (int j = 0; j < N; j++)
-      bits[j] = t[j].index == Op::NONE ? ~(u64)0 : terms.reverse ? (u32)terms.last - t[j].index : t[j].index;
-  }
-  // A total as other kernels of such elements have it, whose key has 8 bytes or the lower half of these.
-  RS_METHOD static Total load_state(const rs_terms &terms, const u8 *from) {
-    u64 key = load_bits_of(terms.state_bytes, from);
-    if (sizeof(K) == 8 && terms.state_bytes == 4) {
-      u32 turned = (u32)(key ^ terms.turn);
-      key = terms.turn ^ (terms.numbers == RS_IS_I64 ? (u64)(i64)(i32)(turned ^ 1u << 31) ^ 1ull << 63 : turned);
-    }
-    return {(K)key, (u32)load_bits<u32>(from + terms.state_bytes), (u32)load_bits<u32>(from + terms.state_bytes + 4)};
-  }
-  RS_METHOD static void store_state(const rs_terms &terms, u8 *to, Total t) {
-    u64 key = t.key;
-    if (sizeof(K) == 8 && terms.state_bytes == 4 && terms.numbers == RS_IS_I64)
-      key ^= t.index == Op::NONE ? 0 : 1u << 31;
-    store_bits_of(terms.state_bytes, to, key);
-    store_bits<u32>(to + terms.state_bytes, t.index);
-    store_bits<u32>(to + terms.state_bytes + 4, t.count);
-  }
-  // The second output has the elements themselves, or what an extremum of nothing has: its key is the lowest.
-  template <int N, class F>
-  RS_METHOD static void output(const F &, int o, const rs_terms &terms, int type, const Total *t, Notes, u64 *bits) {
-    if (o == 0) {
-      show<N>(terms, type, t, bits);
-      return;
-    }
-    u64 key[N];
-#pragma unroll
-    for (int j = 0; j < N; j++)
-      key[j] = wide(terms, t[j].key);
-    show_keys<N>(terms, type, key, bits);
-  }
-  RS_METHOD static u64 keep(const rs_terms &terms, int type, Total t) {
-    u64 bits{};
-    show<1>(terms, type, &t, &bits);
-    return bits;
-  }
-};
-template <class K, bool FIRST> constexpr bool counts_elements<Indexed<K, K, true, FIRST, false>> = true;
-
-// An operator as it is; or in segments, which begin where an element says so: recurrences tell by a factor.
-template <class O> struct Unsegmented : O {
-  using Own = typename O::Total;
-  RS_METHOD static Own told(Own t, u32) {
-    return t;
-  }
-  RS_METHOD static Own started(Own t) {
-    return t;
-  }
-  RS_METHOD static Own own(Own t) {
-    return t;
-  }
-  RS_METHOD static u32 state(Own) {
-    return 0;
-  }
-};
-template <class O> struct InSegments : ByFlags<O, false, false> {
-  using Base = ByFlags<O, false, false>;
-  using Own = typename O::Total;
-  using Total = typename Base::Total;
-  RS_METHOD static Total started(Own t) {
-    return Base::of(t, 0);
-  }
-  RS_METHOD static Own own(Total t) {
-    return Base::whole(t);
-  }
-  RS_METHOD static u32 state(Total t) {
-    return t.state;
-  }
-};
-template <class A, class K> struct InSegments<LinearRecurrence<A, K>> : Resetting<LinearRecurrence<A, K>> {
-  using Own = typename LinearRecurrence<A, K>::Total;
-  RS_METHOD static Own started(Own t) {
-    return t;
-  }
-  RS_METHOD static Own own(Own t) {
-    return t;
-  }
-  RS_METHOD static u32 state(Own) {
-    return 0;
-  }
-};
-template <class O, bool SEGMENTED> struct UniversalOp { using type = Unsegmented<O>; };
-template <class O> struct UniversalOp<O, true> { using type = InSegments<O>; };
-template <class O> constexpr bool counts_elements<Unsegmented<O>> = counts_elements<O>;
-template <class O> constexpr bool counts_elements<InSegments<O>> = counts_elements<O>;
-template <class O> constexpr bool is_exact<Unsegmented<O>> = is_exact<O>;
-
-// ---- the problem --------------------------------------------------------------------------------------------------
+#include "universal_ops.cuh"
 
 struct UniversalRows : FurtherRows<RS_UNIVERSAL_RANK> {
   rs_terms terms;
 };
 
-// A problem as rows.cuh has it. MOST: the longest rows there may be.
-template <class U, bool SEGMENTED, i64 MOST> struct UniversalProblem {
+// A problem as rows.cuh has it.
+template <class U, bool IN_SEGMENTS> struct UniversalProblem {
   using Of = U;
-  using Op = typename UniversalOp<typename U::Op, SEGMENTED>::type;
+  using Op = typename UniversalOp<typename U::Op, IN_SEGMENTS>::type;
   using Acc = typename Op::Total;
-  using In = u8;
-  using Out = u8;
-  using Mask = u8;
-  using Kept = u8;
-  static constexpr MaskMode mask = SEGMENTS;
-  static constexpr bool reverse = false;
-  static constexpr i64 length = RS_ANY_LENGTH, most = MOST;
+  static constexpr bool SEGMENTED = IN_SEGMENTS;
+  static constexpr i64 length = RS_ANY_LENGTH, most = 1ll << 62;
   static constexpr int rank = RS_UNIVERSAL_RANK;
-  struct Further {
-    using Inputs = Pack<>;
-    using Params = Pack<>;
-    using Second = Nothing;
-    using Segment = Nothing;
-    static constexpr Told told = NOT_TOLD;
-    static constexpr bool weighs = false;
-  };
 };
 
-// Stretches fetch what they need themselves, in whole words.
-template <class U, bool SEGMENTED, i64 MOST> struct FurtherArrays<UniversalProblem<U, SEGMENTED, MOST>, true> {
-  template <class S> RS_METHOD static void settle(S) {
-  }
-};
-
-// ---- copies in shared memory --------------------------------------------------------------------------------------
-
-// Of an array that a block fetches, N elements of up to BYTES bytes for each of the stretches S; in the order of
-// memory, and without gaps where they have fewer bytes. A warp has its own part. WHICH: each array has its own, or
-// COUNT of them.
-enum { IN_COPY, MASK_COPY, MORE_COPY, SEGMENT_COPY };
-template <class S, int BYTES> struct Copies {
-  static constexpr int WARP = 32 * BYTES * S::N, BLOCK = S::ALL * BYTES * S::N;
-  // That of the warp of a stretch.
-  template <int WHICH, int COUNT = 1> RS_METHOD static u8 *of(S s, int k = 0) {
-    RS_SHARED u128 copies[COUNT * BLOCK / 16];
-    return reinterpret_cast<u8 *>(copies) + (k * BLOCK + (int)s.number() / 32 * WARP);
-  }
-  RS_METHOD static u64 *before(S s) {
-    RS_SHARED u64 word[S::ALL];
-    return word + s.number();
-  }
-};
-
-template <class W, int N, class B> RS_DEVICE void bits_of(const u8 *from, bool reverse, B *bits) {
-  Vector<W, N> x = shared_vector<W, N>(reinterpret_cast<const W *>(from));
-#pragma unroll
-  for (int j = 0; j < N; j++)
-    bits[j] = (B)(reverse ? x.at[N - 1 - j] : x.at[j]);
-}
-template <class W, int N, class B> RS_DEVICE Vector<W, N> vector_of(const B *bits, bool reverse) {
-  Vector<W, N> x;
-#pragma unroll
-  for (int j = 0; j < N; j++)
-    x.at[j] = (W)(reverse ? bits[N - 1 - j] : bits[j]);
-  return x;
-}
-template <class W, int N> RS_DEVICE void fetch_vector(u8 *to, const u8 *from) {
-  using Of = typename Words<W, N>::type;
-#pragma unroll
-  for (int w = 0; w < Words<W, N>::COUNT; w++)
-    fetch(reinterpret_cast<Of *>(to) + w, reinterpret_cast<const Of *>(from) + w);
-}
-template <class W> RS_DEVICE void fetch_one(u8 *to, const u8 *from) {
-  fetch(reinterpret_cast<W *>(to), reinterpret_cast<const W *>(from));
-}
-// A row's elements in one array: where the first one of the scan is, and the bytes from each to the next.
-struct BytesPlace {
-  u8 *at;
-  i64 apart;
-  int bytes;
-
-  RS_METHOD bool reverse() const {
-    return apart < 0;
-  }
-  template <class S> RS_METHOD u8 *lowest(S s) const {
-    return at + (reverse() ? s.i + S::N - 1 : s.i) * apart;
-  }
-  template <class S> RS_METHOD bool has_vectors(S s) const {
-    int all = S::N * bytes, word = all < 16 ? all : 16;
-    return (apart == bytes || apart == -bytes) && (reinterpret_cast<u64>(lowest(s)) & (u64)(word - 1)) == 0;
-  }
-  // In a copy of the warp: the stretch of a lane; and element e of the group that begins with a lane.
-  template <int N> RS_METHOD u8 *stretch(u8 *copy, int lane) const {
-    return copy + lane * (N * bytes);
-  }
-  template <int N> RS_METHOD u8 *element(u8 *copy, int first, int e) const {
-    int j = e % N;
-    return stretch<N>(copy, first + e / N) + (reverse() ? N - 1 - j : j) * bytes;
-  }
-  // All lanes of the warp come to what follows.
-  template <class S> RS_METHOD void fetch_here(u8 *copy, S s) const {
-    constexpr int N = S::N;
-    if (s.full && has_vectors(s)) {
-      if (s.left > 0) {
-        u8 *to = stretch<N>(copy, (int)lane_index()), *from = lowest(s);
-        if (bytes == 1)
-          fetch_vector<u8, N>(to, from);
-        else if (bytes == 2)
-          fetch_vector<u16, N>(to, from);
-        else if (bytes == 4)
-          fetch_vector<u32, N>(to, from);
-        else
-          fetch_vector<u64, N>(to, from);
-      }
-      return;
-    }
-    if (bytes == 1)
-      fetch_apart<u8>(copy, s);
-    else if (bytes == 2)
-      fetch_apart<u16>(copy, s);
-    else if (bytes == 4)
-      fetch_apart<u32>(copy, s);
-    else
-      fetch_apart<u64>(copy, s);
-  }
-  // The lanes of a group fetch one another's elements, neighbours at a time; of less than 4 bytes, for which fetch()
-  // waits, all at once.
-  template <class W, class S> RS_METHOD void fetch_apart(u8 *copy, S s) const {
-    constexpr int N = S::N, AT_A_TIME = sizeof(W) < 4 ? N : 1;
-    const int lane = (int)(lane_index() % S::LANES), first = (int)lane_index() - lane, before = lane * N;
-    const u8 *from = at + (s.i - before + lane) * apart;
-    const i64 next = S::LANES * apart;
-#pragma unroll AT_A_TIME
-    for (int k = 0; k < N; k++, from += next) {
-      int e = k * S::LANES + lane;
-      if (e < s.left + before)
-        fetch_one<W>(element<N>(copy, first, e), from);
-    }
-  }
-  // The same, called.
-  template <class S> RS_METHOD void fetch_stretch(u8 *copy, S s) const;
-  // What was fetched; past the row anything, which is part of no prefix that is stored.
-  template <int N, class B> RS_METHOD void fetched_here(u8 *copy, B *bits) const {
-    const u8 *from = stretch<N>(copy, (int)lane_index());
-    if (bytes == 1)
-      bits_of<u8, N>(from, reverse(), bits);
-    else if (bytes == 2)
-      bits_of<u16, N>(from, reverse(), bits);
-    else if (bytes == 4)
-      bits_of<u32, N>(from, reverse(), bits);
-    else if constexpr (sizeof(B) == 8)
-      bits_of<u64, N>(from, reverse(), bits);
-  }
-  template <class W, class S, class B> RS_METHOD void store_words(u8 *copy, S s, const B *bits) const {
-    constexpr int N = S::N;
-    Vector<W, N> y = vector_of<W, N>(bits, reverse());
-    if (!any_lane(!has_vectors(s) || (s.left > 0 && s.left < N))) {
-      if (s.left > 0)
-        store_vector<W, N>(reinterpret_cast<W *>(lowest(s)), y);
-      return;
-    }
-    // The lanes of a group store one another's elements, neighbours at a time.
-    const int lane = (int)(lane_index() % S::LANES), first = (int)lane_index() - lane, before = lane * N;
-    warp_barrier();
-    share_vector<W, N>(reinterpret_cast<W *>(stretch<N>(copy, (int)lane_index())), y);
-    warp_barrier();
-    u8 *to = at + (s.i - before + lane) * apart;
-    const i64 next = S::LANES * apart;
-#pragma unroll
-    for (int k = 0; k < N; k++, to += next) {
-      int e = k * S::LANES + lane;
-      if (e < s.left + before)
-        store_element(reinterpret_cast<W *>(to), *reinterpret_cast<const W *>(element<N>(copy, first, e)));
-    }
-  }
-  template <int N, class B> RS_METHOD void fetched(u8 *copy, B *bits) const;
-  template <class S, class B> RS_METHOD void store_here(u8 *copy, S s, const B *bits) const {
-    if (bytes == 1)
-      store_words<u8>(copy, s, bits);
-    else if (bytes == 2)
-      store_words<u16>(copy, s, bits);
-    else if (bytes == 4)
-      store_words<u32>(copy, s, bits);
-    else if constexpr (sizeof(B) == 8)
-      store_words<u64>(copy, s, bits);
-  }
-  template <class S, class B> RS_METHOD void store(u8 *copy, S s, const B *bits) const;
-};
-
-template <class S>
-RS_CALLED void fetch_called(u8 *at, i64 apart, int bytes, u8 *copy, typename S::Index i, typename S::Index left,
-                            bool full) {
-  BytesPlace{at, apart, bytes}.fetch_here(copy, S{i, left, full, 0, 0});
-}
-
-template <int N, class B> RS_CALLED Several<B, N> fetched_called(i64 apart, int bytes, u8 *copy) {
-  Several<B, N> bits{};
-  BytesPlace{nullptr, apart, bytes}.fetched_here<N>(copy, bits.at);
-  return bits;
-}
-template <class S, class B>
-RS_CALLED void store_called(u8 *at, i64 apart, int bytes, u8 *copy, typename S::Index i, typename S::Index left,
-                            Several<B, S::N> bits) {
-  BytesPlace{at, apart, bytes}.store_here(copy, S{i, left, true, 0, 0}, bits.at);
-}
-
-// A number of an array.
+// Number of an array's element.
 template <class B, class A> RS_CALLED A number_at(const u8 *from, int bytes, int type) {
   B bits = (B)load_bits_of(bytes, from);
   A x;
@@ -918,71 +33,103 @@ template <class B, class A> RS_CALLED A number_at(const u8 *from, int bytes, int
   return x;
 }
 
-template <class S> RS_METHOD void BytesPlace::fetch_stretch(u8 *copy, S s) const {
-  fetch_called<S>(at, apart, bytes, copy, s.i, s.left, s.full);
-}
+// ---- a row's ends -------------------------------------------------------------------------------------------------
 
-template <int N, class B> RS_METHOD void BytesPlace::fetched(u8 *copy, B *bits) const {
-  copy_to(bits, fetched_called<N, B>(apart, bytes, copy));
-}
-template <class S, class B> RS_METHOD void BytesPlace::store(u8 *copy, S s, const B *bits) const {
-  store_called<S, B>(at, apart, bytes, copy, s.i, s.left, several<S::N>(bits));
-}
-
-// ---- a row --------------------------------------------------------------------------------------------------------
-
-template <class R> RS_CALLED typename R::Acc started_called(const UniversalRows &rows, const u8 *init);
-template <class R> RS_CALLED void keep_called(const UniversalRows &rows, u8 *to, u8 *segments, typename R::Acc value);
-
-template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGMENTED, MOST>> {
-  using P = UniversalProblem<U, SEGMENTED, MOST>;
+template <class P> struct UniversalEnds {
+  using U = typename P::Of;
   using Op = typename P::Op;
   using Acc = typename P::Acc;
   using Own = typename U::Op::Total;
   using Bits = typename U::Bits;
-  using Index = typename IndexFor<(MOST < (1 << 30))>::type;
+
+  // The fold's start, from where the initial value is; and the prefix of nothing, as users see it.
+  RS_METHOD static Acc started(const rs_terms &terms, const u8 *init) {
+    if (terms.states)
+      return Op::started(load_state<U>(terms, init));
+    Bits bits = (Bits)load_bits_of(terms.bytes[RS_INIT], init);
+    return Op::started(U::first(terms, terms.type[RS_INIT], bits));
+  }
+  // Leaves a total; segments: where the row begins in what tells them.
+  RS_METHOD static void keep(const UniversalRows &rows, u8 *to, const u8 *segments, Acc value) {
+    const rs_terms &terms = rows.terms;
+    if (!terms.states) {
+      store_bits_of(terms.bytes[RS_TOTALS], to, U::keep(terms, terms.type[RS_TOTALS], Op::own(value)));
+      return;
+    }
+    store_state<U>(terms, to, Op::own(value));
+    if constexpr (P::SEGMENTED)
+      if (terms.told != NOT_TOLD && rows.length > 0)
+        keep_mark(rows, to, segments, Op::state(value));
+  }
+  // The last element's key, and what else kernels that hand on states have in segments (ops.cuh).
+  RS_METHOD static void keep_mark(const UniversalRows &rows, u8 *to, const u8 *segments, u32 state) {
+    const rs_terms &terms = rows.terms;
+    const int bytes = terms.bytes[RS_SEGMENTS];
+    const i64 apart = rows.further_step[RS_SEGMENTS - RS_ARRAYS] * bytes;
+    const u64 last = load_bits_of(bytes, segments + (rows.length - 1) * apart);
+    bool marked = terms.told != KEY_CHANGES && (last & terms.segments.truth) != 0;
+    if (terms.told == KEY_CHANGES) {
+      u64 key = terms.type[RS_SEGMENTS] == RS_IS_BOOL ? last != 0 : (u64)((i64)(last << terms.spare) >> terms.spare);
+      store_bits_of(terms.word_at - terms.key_at, to + terms.key_at, key);
+    }
+    store_bits<u32>(to + terms.word_at, (state & INSIDE) | ANY | (marked ? (u32)MARKED : 0));
+  }
+};
+template <class P> RS_CALLED typename P::Acc started_called(const rs_terms &terms, const u8 *init) {
+  return UniversalEnds<P>::started(terms, init);
+}
+template <class P>
+RS_CALLED void keep_called(const UniversalRows &rows, u8 *to, const u8 *segments, typename P::Acc value) {
+  UniversalEnds<P>::keep(rows, to, segments, value);
+}
+
+// x[i] of N, i modulo N; in halves, for compilers would keep the numbers in memory to index them.
+template <int N, class T> RS_DEVICE T one_of(const T *x, int i) {
+  if constexpr (N == 1) {
+    return *x;
+  } else {
+    T half[N / 2];
+#pragma unroll
+    for (int j = 0; j < N / 2; j++)
+      half[j] = i & N / 2 ? x[j + N / 2] : x[j];
+    return one_of<N / 2>(half, i);
+  }
+}
+
+// ---- a warp -------------------------------------------------------------------------------------------------------
+
+// N: elements of a lane.
+template <class P, int N> struct UniversalWarp {
+  using U = typename P::Of;
+  using Op = typename P::Op;
+  using Acc = typename P::Acc;
+  using Own = typename U::Op::Total;
+  using Bits = typename U::Bits;
+  using Number = typename U::Number;
+  static constexpr bool SEGMENTED = P::SEGMENTED;
 
   const UniversalRows &rows;
-  bool keeps;
-  u8 *begin[RS_ALL_ARRAYS]; // of the row in each array
+  const rs_terms &terms;
+  int room;        // the warp's shared memory: where rows begin, ways of arrays, digits, copies
+  int log;         // lanes a row: 2^log
+  int row, place;  // of the lane: its row, and its place among the row's lanes
+  i64 number;      // of the first row
+  int there;       // rows
+  i64 first;       // of the elements that have come
+  int count;       // of each row
+  int slot, own;   // the lane has `own` of them, from slot * N on
+  bool all;        // each lane has N, or none
+  u64 word_before; // what the element before the lane's tells of segments
 
-  // What a stretch needs of its row, without another one at hand.
-  struct Params {
-    const UniversalRows *rows;
-    const u8 *init;
-  };
-
-  RS_METHOD Row(const Rows<P::rank> &all, i64 number)
-      : rows(static_cast<const UniversalRows &>(all)), keeps(all.has(RS_TOTALS)) {
-    i64 at[RS_ALL_ARRAYS] = {};
-    u64 left = (u64)number;
-#pragma unroll 1
-    for (int d = P::rank - 1; left; d--) { // until all dimensions before have index 0
-      u64 size = (u64)rows.shape[d], index = left;
-      if (left < size) {
-        left = 0;
-      } else if ((left | size) >> 32) {
-        index = left % size;
-        left /= size;
-      } else {
-        index = (u32)left % (u32)size;
-        left = (u32)left / (u32)size;
-      }
-      each([&](int a) { at[a] += (i64)index * stride(a, d); });
-    }
-    each([&](int a) { begin[a] = first(a) + at[a] * rows.terms.bytes[a]; });
+  RS_METHOD UniversalWarp(const UniversalRows &all, int memory)
+      : rows(all), terms(all.terms), room(memory), log(all.terms.log_lanes), row((int)lane_index() >> log),
+        place((int)lane_index() & ((1 << log) - 1)) {
   }
-  RS_METHOD Params params() const {
-    return {&rows, begin[RS_INIT]};
-  }
-  RS_METHOD Index length() const {
-    return (Index)rows.length;
-  }
-  RS_METHOD bool masked() const {
-    return rows.terms.selects | rows.terms.multiplies;
+  RS_METHOD bool exists() const {
+    return row < there;
   }
 
-  // ---- where it is
+  // ---- where arrays are
 
   template <class F> RS_METHOD static void each(const F &f) {
     f(RS_IN), f(RS_OUT), f(RS_MASK), f(RS_INIT), f(RS_TOTALS);
@@ -994,106 +141,162 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
     if constexpr (SEGMENTED)
       f(RS_SEGMENTS);
   }
-  RS_METHOD static BytesPlace place(const UniversalRows &rows, int a, u8 *at) {
-    int bytes = rows.terms.bytes[a];
-    return {at, (a < RS_ARRAYS ? rows.step[a] : rows.further_step[a - RS_ARRAYS]) * bytes, bytes};
-  }
-  RS_METHOD BytesPlace place(int a) const {
-    return place(rows, a, begin[a]);
-  }
   RS_METHOD i64 stride(int a, int d) const {
     return a < RS_ARRAYS ? rows.stride[a][d] : rows.further_stride[a - RS_ARRAYS][d];
   }
-  RS_METHOD u8 *first(int a) const {
+  RS_METHOD u8 *array(int a) const {
     return static_cast<u8 *>(a < RS_ARRAYS ? rows.at[a] : rows.further_at[a - RS_ARRAYS]);
   }
-  // ---- its ends
+  RS_METHOD i64 apart(int a) const {
+    return (a < RS_ARRAYS ? rows.step[a] : rows.further_step[a - RS_ARRAYS]) * terms.bytes[a];
+  }
+  RS_METHOD int begins_at(int a) const {
+    return room + terms.begins_at[a];
+  }
+  RS_METHOD u8 **begins(int a) const {
+    return reinterpret_cast<u8 **>(shared_byte(begins_at(a)));
+  }
+  RS_METHOD RunsWay &way(int a) const {
+    return *reinterpret_cast<RunsWay *>(shared_byte(room + terms.ways_at[a]));
+  }
+  RS_METHOD Acc &digit(int d) const {
+    return reinterpret_cast<Acc *>(shared_byte(room + terms.digits_at))[(d << (5 - log)) + ((int)lane_index() >> log)];
+  }
+  RS_METHOD Acc *total_of_piece(int piece) const {
+    return static_cast<Acc *>(rows.workspace) + (number + row) * terms.pieces + piece;
+  }
+  RS_METHOD int copy_at(int a) const {
+    return room + terms.copy_at[a];
+  }
+  // Lanes find where rows begin.
+  RS_METHOD void enter(i64 group) {
+    const int rows_of_group = terms.rows_of_group;
+    number = group * rows_of_group;
+    there = rows.count - number < rows_of_group ? (int)(rows.count - number) : rows_of_group;
+    if (terms.groups_of_width) { // no group has rows of two widths
+      const u32 width = (u32)group / (u32)terms.groups_of_width;
+      const int before = (int)((u32)group % (u32)terms.groups_of_width) * rows_of_group;
+      number = (i64)width * terms.width + before;
+      there = terms.width - before < rows_of_group ? terms.width - before : rows_of_group;
+    }
+    warp_barrier(); // nobody asks for the rows before any more
+#pragma unroll 1
+    for (int r = (int)lane_index(); r < there; r += 32) {
+      i64 at[RS_ALL_ARRAYS] = {};
+      u64 left = (u64)(number + r);
+#pragma unroll 1
+      for (int d = P::rank - 1; left; d--) { // until all dimensions before have index 0
+        u64 size = (u64)rows.shape[d], index = left;
+        if (left < size) {
+          left = 0;
+        } else if ((left | size) >> 32) {
+          index = left % size;
+          left /= size;
+        } else {
+          index = (u32)left % (u32)size;
+          left = (u32)left / (u32)size;
+        }
+        each([&](int a) { at[a] += (i64)index * stride(a, d); });
+      }
+      each([&](int a) {
+        if (array(a))
+          begins(a)[r] = array(a) + at[a] * terms.bytes[a];
+      });
+    }
+    warp_barrier();
+  }
+
+  // ---- the ends of the lane's row
 
   RS_METHOD Acc started(Own without) const {
-    return rows.has(RS_INIT) ? started_called<Row>(rows, begin[RS_INIT]) : Op::started(without);
+    return exists() && rows.has(RS_INIT) ? started_called<P>(terms, begins(RS_INIT)[row]) : Op::started(without);
   }
   RS_METHOD Acc start() const {
-    return started(U::neutral(rows.terms));
+    return started(U::neutral(terms));
   }
   RS_METHOD Acc empty() const {
-    return started(U::identity(rows.terms));
+    return started(U::identity(terms));
   }
   RS_METHOD void keep(Acc value) const {
-    if (keeps)
-      keep_called<Row>(rows, begin[RS_TOTALS], begin[RS_SEGMENTS], value);
+    keep_called<P>(rows, begins(RS_TOTALS)[row], SEGMENTED ? begins(RS_SEGMENTS)[row] : nullptr, value);
   }
-  RS_METHOD static Acc started_at(const UniversalRows &rows, const u8 *init) {
-    const rs_terms &terms = rows.terms;
-    if (terms.states)
-      return Op::started(load_state<U>(terms, init));
-    Bits bits = (Bits)load_bits_of(terms.bytes[RS_INIT], init);
-    return Op::started(U::first(terms, terms.type[RS_INIT], bits));
+
+  // ---- elements
+
+  RS_METHOD Runs runs(int a) const {
+    return {begins_at(a), apart(a), terms.bytes[a], there, first, count, count == rows.length};
   }
-  RS_METHOD static void keep_at(const UniversalRows &rows, u8 *to, u8 *segments, Acc value) {
-    const rs_terms &terms = rows.terms;
-    if (!terms.states) {
-      store_bits_of(terms.bytes[RS_TOTALS], to, U::keep(terms, terms.type[RS_TOTALS], Op::own(value)));
-      return;
+  RS_METHOD LaneElements elements(int a) const {
+    const RunsWay &it = way(a);
+    return {it.in_copy, it.in_words != 0, all, terms.bytes[a], apart(a) < 0, row, slot, own, count};
+  }
+  template <class B> RS_METHOD void take(int a, B *bits) const {
+    take_bits<N>(shared_byte(copy_at(a)), elements(a), bits);
+  }
+  RS_METHOD void give(int a, Bits *bits) const {
+    give_bits<N>(shared_byte(copy_at(a)), elements(a), bits);
+  }
+  RS_METHOD bool masked() const {
+    return terms.selects | terms.multiplies;
+  }
+  RS_METHOD i64 element() const { // the lane's first one
+    return first + slot * N;
+  }
+  // Ways are found for the first tiles, and again where there are fewer of them, or they begin at other bytes of words.
+  RS_METHOD void find_ways(bool anew) const {
+#pragma unroll 1
+    for (int i = 0; i < terms.arrays; i++) {
+      const int a = terms.array[i];
+      if (anew || (count * (int)apart(a) & 15)) {
+        RunsWay found = way_of<N>(runs(a));
+        warp_barrier();
+        way(a) = found; // all lanes write the same
+      }
     }
-    store_state<U>(terms, to, Op::own(value));
-    if constexpr (SEGMENTED)
-      if (terms.told != NOT_TOLD)
-        keep_mark(rows, to, place(rows, RS_SEGMENTS, segments), Op::state(value));
+    warp_barrier();
   }
-  // The last element's key, and what else kernels that hand on states have in segments (ops.cuh).
-  RS_METHOD static void keep_mark(const UniversalRows &rows, u8 *to, BytesPlace segments, u32 state) {
-    const rs_terms &terms = rows.terms;
-    if (rows.length == 0)
-      return;
-    const u64 last = load_bits_of(segments.bytes, segments.at + (rows.length - 1) * segments.apart);
-    bool marked = terms.told != KEY_CHANGES && (last & terms.segments.truth) != 0;
-    if (terms.told == KEY_CHANGES) {
-      u64 key = terms.type[RS_SEGMENTS] == RS_IS_BOOL ? last != 0 : (u64)((i64)(last << terms.spare) >> terms.spare);
-      store_bits_of(terms.word_at - terms.key_at, to + terms.key_at, key);
+  RS_METHOD void fetch_all(bool anew) const {
+    warp_barrier(); // nobody asks for what came before any more
+    find_ways(anew);
+#pragma unroll 1
+    for (int i = 0; i < terms.inputs; i++) {
+      const int a = terms.array[i];
+      fetch_runs(runs(a), way(a), terms.begin[a], terms.end[a], shared_byte(copy_at(a)));
     }
-    store_bits<u32>(to + terms.word_at, (state & INSIDE) | ANY | (marked ? (u32)MARKED : 0));
+    fetch_wait();
+    warp_barrier();
+  }
+  RS_METHOD void store_all() const {
+    warp_barrier();
+#pragma unroll 1
+    for (int i = terms.inputs; i < terms.arrays; i++) {
+      const int a = terms.array[i];
+      store_runs(runs(a), way(a), shared_byte(copy_at(a)));
+    }
   }
 
-  // ---- its elements
+  // ---- segments
 
-  // Elements are no wider than what totals take, but for keys of segments.
-  template <class S> using CopyOf = Copies<S, (int)sizeof(Bits)>;
-  template <class S> using WideCopy = Copies<S, 8>;
-
-  template <class S> RS_METHOD static u8 *more_copy(S s, int k) {
-    return CopyOf<S>::template of<MORE_COPY, (U::MORE > 0 ? U::MORE : 1)>(s, k);
-  }
-  template <class S> RS_METHOD void fetch_stretch(S &s) const {
-    place(RS_IN).fetch_stretch(CopyOf<S>::template of<IN_COPY>(s), s);
-    if (masked())
-      place(RS_MASK).fetch_stretch(CopyOf<S>::template of<MASK_COPY>(s), s);
-#pragma unroll
-    for (int k = 0; k < U::MORE; k++)
-      if (rows.terms.role[k] != RS_IS_NONE)
-        place(RS_MORE_IN + k).fetch_stretch(more_copy(s, k), s);
-    if constexpr (SEGMENTED)
-      fetch_beginnings(s);
-  }
-  // And what of the element before a stretch tells whether a segment begins with its first one.
-  template <class S> RS_METHOD void fetch_beginnings(S s) const {
-    const bool asks = s.i > 0 && s.left > 0;
-    const BytesPlace segments = place(RS_SEGMENTS);
-    if (rows.terms.told != NOT_TOLD)
-      segments.fetch_stretch(WideCopy<S>::template of<SEGMENT_COPY>(s), s);
-    if (rows.terms.told > MARKED_ITSELF && asks)
-      *WideCopy<S>::before(s) = load_bits_of(segments.bytes, segments.at + (s.i - 1) * segments.apart);
+  // What the element before the lane's first one tells of whether a segment begins there.
+  RS_METHOD void look_before() {
+    word_before = 0;
+    const i64 i = element() - 1;
+    if (own <= 0 || i < 0)
+      return;
+    if (terms.told > MARKED_ITSELF)
+      word_before = load_bits_of(terms.bytes[RS_SEGMENTS], begins(RS_SEGMENTS)[row] + i * apart(RS_SEGMENTS));
     if constexpr (U::MORE > 2)
-      if (rows.terms.role[0] == RS_IS_ELEMENT && asks) {
-        auto number = [&](int k) {
-          const BytesPlace from = place(RS_MORE_IN + k);
-          return number_at<Bits, typename U::Number>(from.at + (s.i - 1) * from.apart, from.bytes,
-                                                     rows.terms.type[RS_MORE_IN + k]);
+      if (terms.role[0] == RS_IS_ELEMENT) {
+        auto number_of_input = [&](int k) {
+          const int a = RS_MORE_IN + k;
+          return number_at<Bits, Number>(begins(a)[row] + i * apart(a), terms.bytes[a], terms.type[a]);
         };
-        *WideCopy<S>::before(s) = U::are_one(number(0), number(1));
+        word_before = U::are_one(number_of_input(0), number_of_input(1));
       }
   }
   // The flag or key of the element before a row that is a part of one; whether there is one.
-  RS_METHOD static bool mark_before(const rs_terms &terms, const u8 *init, u64 &last) {
+  RS_METHOD bool mark_before(u64 &last) const {
+    const u8 *init = begins(RS_INIT)[row];
     u32 word = (u32)load_bits<u32>(init + terms.word_at);
     last = word & MARKED ? ~0ull : 0;
     if (terms.told == KEY_CHANGES)
@@ -1101,21 +304,18 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
              ~0ull >> (64 - 8 * terms.bytes[RS_SEGMENTS]);
     return word & ANY;
   }
-  // Bit j: a segment begins with element j of a stretch.
-  template <class S> RS_METHOD static u32 beginnings(S s, const Params &params) {
-    const rs_terms &terms = params.rows->terms;
-    u64 bits[S::N], last = 0;
-    place(*params.rows, RS_SEGMENTS, nullptr).template fetched<S::N>(WideCopy<S>::template of<SEGMENT_COPY>(s), bits);
-    bool before = s.i > 0; // whether anything tells of the element before
-    if (terms.told != MARKED_ITSELF && before)
-      last = *WideCopy<S>::before(s);
-    if (terms.states && s.i == 0 && params.rows->has(RS_INIT))
-      before = mark_before(terms, params.init, last);
+  // Bit j: a segment begins with the lane's element j.
+  RS_METHOD u32 beginnings() const {
+    u64 bits[N], last = word_before;
+    take(RS_SEGMENTS, bits);
+    bool before = element() > 0; // whether anything tells of the element before
+    if (terms.states && element() == 0 && exists() && rows.has(RS_INIT))
+      before = mark_before(last);
     u32 begins = 0;
 #pragma unroll
-    for (int j = 0; j < S::N; j++) {
-      u64 own = bits[j] & terms.segments.truth;
-      bool so = terms.told == MARKED_ITSELF             ? own != 0
+    for (int j = 0; j < N; j++) {
+      u64 mine = bits[j] & terms.segments.truth;
+      bool so = terms.told == MARKED_ITSELF             ? mine != 0
                 : terms.told == MARKED_BEFORE           ? before && (last & terms.segments.truth) != 0
                 : terms.type[RS_SEGMENTS] == RS_IS_BOOL ? before && (bits[j] != 0) != (last != 0)
                                                         : before && bits[j] != last;
@@ -1125,238 +325,270 @@ template <class U, bool SEGMENTED, i64 MOST> struct Row<UniversalProblem<U, SEGM
     }
     return begins;
   }
-  // Elements of a further input, as numbers.
-  template <class S> struct MoreOf {
-    const UniversalRows &rows;
-    S s;
-    template <class N> RS_METHOD void operator()(int k, N *z) const {
-      Bits bits[S::N];
-      Row::place(rows, RS_MORE_IN + k, nullptr).template fetched<S::N>(more_copy(s, k), bits);
-      widen_all<S::N>(rows.terms.type[RS_MORE_IN + k], bits, z);
-    }
-  };
-  // Bit j: element j is left out.
-  template <int N>
-  RS_METHOD static u32 left_out(const rs_terms &terms, const Bits *bits, const Bits *masks,
-                                const typename U::Number *x) {
-    u32 out = 0;
-    if (terms.omits)
-#pragma unroll
-      for (int j = 0; j < N; j++) {
-        bool is = (bits[j] & terms.in.value) > terms.in.most;
-        if constexpr (U::MULTIPLIES)
-          is = x[j] != x[j];
-        out |= number_of(is) << j;
-      }
-    if (terms.selects)
-#pragma unroll
-      for (int j = 0; j < N; j++)
-        out |= number_of((masks[j] & terms.mask.truth) == 0) << j;
-    return out;
-  }
-  template <class S> RS_METHOD static void totals(S s, const Params &params, Notes &notes, Acc *total) {
-    constexpr int N = S::N;
-    const rs_terms &terms = params.rows->terms;
-    using Number = typename U::Number;
-    Bits bits[N], masks[N];
-    Number x[N], y[N];
-    place(*params.rows, RS_IN, nullptr).template fetched<S::N>(CopyOf<S>::template of<IN_COPY>(s), bits);
-    U::template take<N>(terms, terms.type[RS_IN], bits, x);
-    if (terms.selects | terms.multiplies)
-      place(*params.rows, RS_MASK, nullptr).template fetched<S::N>(CopyOf<S>::template of<MASK_COPY>(s), masks);
-    if constexpr (U::MULTIPLIES)
-      if (terms.multiplies) {
-        Number by[N];
-        widen_all<N>(terms.type[RS_MASK], masks, by);
-#pragma unroll
-        for (int j = 0; j < N; j++)
-          x[j] = x[j] * by[j];
-      }
-    const u32 out = left_out<N>(terms, bits, masks, x);
-    U::template gather<N>(MoreOf<S>{*params.rows, s}, terms, x, y, notes);
-    if constexpr (SEGMENTED)
-      notes.resets = resets(s, params, out, notes);
-#pragma unroll
-    for (int j = 0; j < N; j++) {
-      Own own = U::load(terms, x[j], U::MORE ? y[j] : x[j]);
-      if (out >> j & 1)
-        own = U::identity(terms);
-      total[j] = Op::told(own, notes.resets >> j & 1);
-    }
-    if (!params.rows->has(RS_OUT)) // where totals are all that is wanted, what lies past the row is part of one
-#pragma unroll
-      for (int j = 0; j < N; j++)
-        if (j >= s.left)
-          total[j] = Op::started(U::neutral(terms));
-  }
   // Bit j: all there is begins anew with element j. One that is left out does not say so itself.
-  template <class S> RS_METHOD static u32 resets(S s, const Params &params, u32 out, Notes &notes) {
-    const rs_terms &terms = params.rows->terms;
-    u32 own = notes.resets & ~out;
+  RS_METHOD u32 resets(u32 out, Notes &notes) const {
+    u32 said = notes.resets & ~out;
     if (terms.told != NOT_TOLD)
-      notes.begins = beginnings(s, params);
+      notes.begins = beginnings();
     if constexpr (U::MORE > 2)
       if (terms.role[0] == RS_IS_ELEMENT)
-        own = notes.chosen << 1 | (s.i > 0 ? (u32)*WideCopy<S>::before(s) : 0);
-    return notes.begins | own;
+        said = notes.chosen << 1 | (u32)word_before;
+    return notes.begins | said;
   }
-  template <class S> RS_METHOD void store_first(S s, const Notes *notes, const Acc *value, const Params &) const {
-    constexpr int N = S::N;
-    Own own[N];
+
+  // ---- totals of elements
+
+  // Elements of a further input, as numbers.
+  struct MoreOf {
+    const UniversalWarp &warp;
+    template <class A> RS_METHOD void operator()(int k, A *z) const {
+      Bits bits[N];
+      warp.take(RS_MORE_IN + k, bits);
+      widen_all<N>(warp.terms.type[RS_MORE_IN + k], bits, z);
+    }
+  };
+  // Elements as numbers; bit j of what it returns: element j is left out.
+  RS_METHOD u32 numbers(Number *z) const {
+    Bits bits[N];
+    u32 out = 0;
+    take(RS_IN, bits);
+    if (!U::MULTIPLIES && terms.omits)
+#pragma unroll
+      for (int j = 0; j < N; j++)
+        out |= number_of((bits[j] & terms.in.value) > terms.in.most) << j;
+    U::template take<N>(terms, terms.type[RS_IN], bits, z);
+    if (masked()) {
+      take(RS_MASK, bits);
+      if (terms.selects)
+#pragma unroll
+        for (int j = 0; j < N; j++)
+          out |= number_of((bits[j] & terms.mask.truth) == 0) << j;
+      if constexpr (U::MULTIPLIES)
+        if (terms.multiplies) {
+          Number by[N];
+          widen_all<N>(terms.type[RS_MASK], bits, by);
+#pragma unroll
+          for (int j = 0; j < N; j++)
+            z[j] = z[j] * by[j];
+        }
+    }
+    if (U::MULTIPLIES && terms.omits)
+#pragma unroll
+      for (int j = 0; j < N; j++)
+        out |= number_of(z[j] != z[j]) << j;
+    return out;
+  }
+  RS_METHOD void totals(Notes &notes, Acc *x) const {
+    Number z[N], y[N];
+    const u32 out = numbers(z);
+    U::template gather<N>(MoreOf{*this}, terms, z, y, notes);
+    if constexpr (SEGMENTED)
+      notes.resets = resets(out, notes);
+    Own mine[N];
 #pragma unroll
     for (int j = 0; j < N; j++)
-      own[j] = Op::own(value[j]);
+      mine[j] = U::load(terms, z[j], U::MORE ? y[j] : z[j]);
+    if (any_lane(out != 0))
+#pragma unroll
+      for (int j = 0; j < N; j++)
+        if (out >> j & 1)
+          mine[j] = U::identity(terms);
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      x[j] = Op::told(mine[j], notes.resets >> j & 1);
+    if (!rows.has(RS_OUT)) // where totals are all that is wanted, what lies past the row is part of one
+#pragma unroll
+      for (int j = 0; j < N; j++)
+        if (j >= own)
+          x[j] = Op::started(U::neutral(terms));
+  }
+  // Of pieces, from number `first_piece` on, of `pieces` that are whole.
+  RS_METHOD void totals_of_pieces(int first_piece, int pieces, Acc *x) const {
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+      const int piece = first_piece + place * N + j;
+      x[j] = exists() && piece < pieces ? *total_of_piece(piece) : Op::started(U::neutral(terms));
+    }
+  }
+
+  // ---- results
+
+  RS_METHOD void show(const Notes &notes, Acc *prefix) const {
+    const i64 left = rows.length - element(); // of the row
+    if (exists() && rows.has(RS_TOTALS) && left > 0 && left <= N) {
+      keep(one_of<N>(prefix + 1, (int)left - 1));
+    }
+    if (rows.exclusive && element() == 0)
+      prefix[0] = empty();
+    Acc *shown = prefix + 1;
+    if (rows.exclusive) {
+      stay_branch();
+#pragma unroll
+      for (int j = N - 1; j >= 0; j--)
+        shown[j] = shown_before<Op>(prefix[j], shown[j]);
+    }
+    Own total[N];
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      total[j] = Op::own(shown[j]);
     if constexpr (SEGMENTED)
       if (rows.exclusive)
 #pragma unroll
         for (int j = 0; j < N; j++)
-          if (notes->begins >> j & 1)
-            own[j] = U::identity(rows.terms);
-    // What came in is no longer asked for: so its copy is the way out.
-    u8 *copy = CopyOf<S>::template of<IN_COPY>(s);
+          if (notes.begins >> j & 1)
+            total[j] = U::identity(terms);
     Bits bits[N];
     if constexpr (U::SECOND) {
 #pragma unroll 1
-      for (int o = first(RS_SECOND) ? 1 : 0; o >= 0; o--) {
-        U::template output<N>(MoreOf<S>{rows, s}, o, rows.terms, rows.terms.type[o ? RS_SECOND : RS_OUT], own, *notes,
-                              bits);
-        (o ? place(RS_SECOND) : place(RS_OUT)).store(copy, s, bits);
+      for (int o = array(RS_SECOND) ? 1 : 0; o >= 0; o--) {
+        const int a = o ? RS_SECOND : RS_OUT;
+        U::template output<N>(MoreOf{*this}, o, terms, terms.type[a], total, notes, bits);
+        give(a, bits);
       }
     } else {
-      U::template show<N>(rows.terms, rows.terms.type[RS_OUT], own, bits);
-      place(RS_OUT).store(copy, s, bits);
+      U::template show<N>(terms, terms.type[RS_OUT], total, bits);
+      give(RS_OUT, bits);
+    }
+  }
+
+  // ---- levels of the order: lanes, and tiles in time
+
+  // The total of all lanes of a row; sibling[d]: of the other half of the lane's block of 2^(d+1) lanes.
+  RS_METHOD Acc up(Acc mine, Acc *sibling) const {
+#pragma unroll
+    for (int d = 0; d < 5; d++)
+      if (d < log) {
+        Acc other = sibling[d] = shuffle_xor(mine, 1 << d);
+        if constexpr (HasJoined<Op>::value)
+          mine = Op::joined(mine, other, place >> d & 1);
+        else
+          mine = Op::commutative || !(place >> d & 1) ? Op::combine(mine, other) : Op::combine(other, mine);
+      }
+    return mine;
+  }
+  RS_METHOD Acc down(Acc carry, const Acc *sibling) const {
+#pragma unroll
+    for (int d = 4; d >= 0; d--)
+      if (d < log && (place >> d & 1))
+        carry = Op::combine(carry, sibling[d]);
+    return carry;
+  }
+  // Tile k of a row or piece, whose total is known: the prefix through it.
+  RS_METHOD Acc push(int k, Acc mine, Acc start) const {
+    int d = 0;
+#pragma unroll 1
+    for (; k >> d & 1; d++)
+      mine = Op::combine(digit(d), mine);
+    warp_barrier(); // all lanes have read
+    if (place == 0)
+      digit(d) = mine;
+    warp_barrier();
+#pragma unroll 1
+    for (int h = terms.levels - 1; h > d; h--)
+      if ((k + 1) >> h & 1)
+        start = Op::combine(start, digit(h));
+    return Op::combine(start, mine);
+  }
+
+  // Of a group of rows a piece, or all there is. Either several tiles of their rows come at a time, or, of rows of one
+  // tile, several tiles of rows.
+  RS_METHOD void scan(i64 group, int piece) {
+    constexpr int LOG_N = log2_floor(N);
+    const int tile = N << log, log_tile = LOG_N + log, rows_of_tile = 32 >> log;
+    const bool outputs = rows.has(RS_OUT), of_rows = terms.rows_of_group > rows_of_tile;
+    i64 begin = 0, end = rows.length;
+    enter(group);
+    if (terms.pieces > 1) {
+      begin = piece * terms.piece;
+      end = end - begin < terms.piece ? end : begin + terms.piece;
+    }
+    const bool whole = alike(terms.pieces > 1 && end - begin == terms.piece);
+    if (terms.phase == RS_TOTALS_OF_PIECES && !whole)
+      return; // nobody asks for it
+    const int tiles = (int)((end - begin + tile - 1) >> log_tile);
+    const int joins = terms.phase == RS_PREFIXES ? (piece >> log_tile) + 1 : 0; // tiles of totals of pieces
+    Acc start = this->start(), carry = start, through = start;
+    if (rows.length == 0) {
+      for (row = (int)lane_index(); row < there; row += 32)
+        if (rows.has(RS_TOTALS))
+          keep(empty());
+      return;
+    }
+#pragma unroll 1
+    for (int t = -joins; t < tiles;) {
+      const bool join = alike(t < 0);
+      int todo = 1;
+      if (!join) {
+        const int most = terms.tiles_at_a_time << log_tile;
+        const int before = count;
+        first = begin + ((i64)t << log_tile);
+        count = end - first < most ? (int)(end - first) : most;
+        todo = of_rows ? (there + rows_of_tile - 1) / rows_of_tile : (count + tile - 1) >> log_tile;
+        fetch_all(t == 0 || count != before);
+      }
+#pragma unroll 1
+      for (int i = 0; alike(i < todo); i++) {
+        const int k = join ? t + joins : of_rows ? 0 : t + i;
+        Acc x[N];
+        Notes notes;
+        if (join) {
+          totals_of_pieces(k << log_tile, piece + whole, x);
+        } else {
+          if (of_rows) {
+            row = i * rows_of_tile + ((int)lane_index() >> log);
+            start = carry = this->start();
+          }
+          slot = of_rows ? place : (i << log) + place;
+          own = exists() ? count - slot * N : 0;
+          own = own > N ? N : own;
+          all = !any_lane(own > 0 && own < N);
+          if constexpr (SEGMENTED)
+            look_before();
+          totals(notes, x);
+        }
+        Acc sibling[5];
+        Acc after = push(k, up(total<Op, N>(x), sibling), start);
+        const bool last = !join && k == tiles - 1;
+        if (last && whole)
+          after = through;
+        if (last && place == 0 && exists()) {
+          if (terms.phase == RS_TOTALS_OF_PIECES)
+            *total_of_piece(piece) = digit(log2_floor(tiles));
+          else if (!outputs && rows.has(RS_TOTALS)) // of 2^k elements, of which no fold starts
+            keep(digit(log2_floor(tiles)));
+        }
+        if (terms.phase == RS_TOTALS_OF_PIECES || !outputs)
+          continue;
+        Acc before = down(carry, sibling), next = shuffle_down(before);
+        Acc prefix[N + 1]; // prefix[j]: of all elements before element j
+        carries<Op, N>(before, x, prefix);
+        prefix[N] = place == (1 << log) - 1 ? after : next;
+        carry = after;
+        if (!join) {
+          show(notes, prefix);
+        } else if (t == -1) { // the prefix before the piece, and through it
+          before = one_of<N>(prefix, piece);
+          next = one_of<N>(prefix + 1, piece);
+          const int lane = (row << log) + (piece >> LOG_N & ((1 << log) - 1));
+          start = carry = shuffle_from(before, lane);
+          through = shuffle_from(next, lane);
+        }
+      }
+      if (!join && outputs && terms.phase != RS_TOTALS_OF_PIECES)
+        store_all();
+      t += of_rows ? 1 : todo;
     }
   }
 };
 
-template <class R> RS_CALLED typename R::Acc started_called(const UniversalRows &rows, const u8 *init) {
-  return R::started_at(rows, init);
-}
-template <class R> RS_CALLED void keep_called(const UniversalRows &rows, u8 *to, u8 *segments, typename R::Acc value) {
-  R::keep_at(rows, to, segments, value);
-}
-
-template <class U, bool SEGMENTED, i64 MOST, int N, class S>
-struct VectorFor<UniversalProblem<U, SEGMENTED, MOST>, N, S, true> {
-  struct type : Inside<UniversalProblem<U, SEGMENTED, MOST>, false> {
-    using P = UniversalProblem<U, SEGMENTED, MOST>;
-    using R = Row<P>;
-    using Op = typename P::Op;
-    using Acc = typename P::Acc;
-    using Part = Acc;
-    static constexpr bool FINDS_END = false;
-    S stretch;
-    Acc x[N]; // after total(), of each element
-    Notes notes;
-
-    struct Elements {
-      const Notes *at;
-    };
-    RS_METHOD Elements elements() const {
-      return {&notes};
-    }
-    RS_METHOD type forgotten() const {
-      return *this;
-    }
-    RS_METHOD Part total(const typename R::Params &params) {
-      notes = {};
-      R::totals(stretch, params, notes, x);
-      return ::total<Op, N>(x);
-    }
-    RS_METHOD Part total(const typename R::Params &params) const {
-      return type(*this).total(params);
-    }
-    RS_METHOD void prefixes(Acc, Part before, Part after, Acc *prefix, const typename R::Params &) const {
-      carries<Op, N>(before, x, prefix);
-      prefix[N] = after;
-    }
-  };
-};
-
-// scan_rows() of row.cuh; and where there is no output, of rows of 2^k elements totals alone, of which no fold starts.
-template <class P, class S, int THREADS> RS_DEVICE void scan_universal(const UniversalRows &rows) {
-  using T = Tile<P, S, true, THREADS>;
-  using Acc = typename P::Acc;
-  using Index = typename T::Index;
-  constexpr int GROUPS = THREADS / S::LANES;
-  const Index tiles = T::count(rows);
-
-  for (i64 base = (i64)block_index() * GROUPS; base < rows.count; base += (i64)block_count() * GROUPS) {
-    i64 number = base + thread_index() / S::LANES;
-    bool wanted = number < rows.count;
-    Row<P> row(rows, wanted ? number : rows.count - 1);
-    if (!wanted)
-      row.keeps = false;
-    if (tiles == 0) {
-      if (T::lane() == 0)
-        row.keep(row.empty());
-      continue;
-    }
-    SharedCounter<typename P::Op, T::COUNT, Acc, GROUPS, S::LANES> counter;
-    Acc start = row.start(), carry = start;
-    T tile;
-#pragma unroll 1
-    for (Index t = 0; t < tiles; t++) {
-      tile.load(row, t * S::ELEMENTS);
-      Acc end = counter.push(t, tile.up(nullptr), start);
-      if (rows.has(RS_OUT))
-        tile.down(row, t * S::ELEMENTS, carry, end,
-                  [&](int u, Index i, const Acc *value) { tile.store_all(row, u, i, value, wanted); });
-      carry = end;
-    }
-    if (!rows.has(RS_OUT) && T::lane() == 0)
-      row.keep(counter.digits()[log2_floor(tiles)]);
-  }
-}
-
-// ---- rows that are few, or long -----------------------------------------------------------------------------------
-
-// A block has a piece of a row: tiles, as many as are a power of two, so that the row has few pieces. It goes along its
-// piece twice, for the total and with the prefix before it; the second time L2 has it, if it is not too large.
-template <class P, class S> RS_DEVICE void scan_pieces(const Rows<P::rank> &rows) {
-  using T = Tile<P, S, true>;
-  using Op = typename P::Op;
-  using Acc = typename P::Acc;
-  using Index = typename T::Index;
-  constexpr i64 MOST_TILES = 1 << 24; // of a piece
-  RS_SHARED Acc between[2][S::WARPS];
-  RS_SHARED TileEnds<Acc> ends;
-  const Index length = Length<P>::of(rows);
-  Index piece = S::ELEMENTS;
-  while ((length - 1) / piece >= RS_MOST_PIECES)
-    piece *= 2;
-
-  const u32 count = (u32)((length - 1) / piece) + 1;
-  const u32 at = take_tile(rows.workspace, count, ends).number, t = at / (u32)rows.count, number = at % (u32)rows.count;
-  Row<P> row(rows, rows.first + number);
-  const Index first = (Index)t * piece, left = length - first < piece ? length - first : piece;
-  const Index tiles = (left + S::ELEMENTS - 1) / S::ELEMENTS;
-  TileCounter<Op, MOST_TILES, Acc, S::WARPS, 32, true> counter;
-  Acc start = row.start(), carry = start, end = start, mine = Op::neutral();
-  u32 turn = 0;
-  T tile;
-  const bool whole = count > 1 && left == piece; // else nobody asks for its total
-  if (whole) {
-#pragma unroll 1
-    for (Index k = 0; k < tiles; k++) {
-      tile.load(row, first + k * S::ELEMENTS);
-      counter.push(k, tile.up(between[turn++ & 1]), start);
-    }
-    mine = counter.digits()[log2_floor(tiles)]; // nothing is before it: neutral() is neutral on the right alone
-  }
-  if (count > 1)
-    find_ends<Op, RS_MOST_PIECES>(rows.workspace, number, t, count, mine, start, ends, carry, end);
+// A warp has a group of rows, or a piece of each.
+template <class P, int N, int THREADS> RS_DEVICE void scan_universal(const UniversalRows &rows) {
+  const int warp = (int)thread_index() / 32, pieces = rows.terms.pieces;
+  const i64 unit = (i64)block_index() * (THREADS / 32) + warp;
+  if (unit >= rows.terms.units)
+    return;
+  const u32 group = pieces == 1 ? (u32)unit : (u32)unit / (u32)pieces;
+  UniversalWarp<P, N> all(rows, warp * rows.terms.warp_bytes);
+  all.scan(group, (int)((u32)unit - group * pieces));
   delay();
-  const Acc through = end; // the piece, if it is whole: as a block of the order
-  start = carry;
-#pragma unroll 1
-  for (Index k = 0; k < tiles; k++) {
-    tile.load(row, first + k * S::ELEMENTS);
-    end = counter.push(k, tile.up(between[turn++ & 1]), start);
-    if (whole && k + 1 == tiles)
-      end = through;
-    tile.down(row, first + k * S::ELEMENTS, carry, end,
-              [&](int u, Index i, const Acc *value) { tile.store_all(row, u, i, value); });
-    carry = end;
-  }
 }

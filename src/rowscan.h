@@ -594,7 +594,7 @@ typedef struct rowscan_options {
  * `compile`. Each length has its own kernels, which NVRTC compiles once, in 100 to 600 ms, and the cache keeps. If a
  * run's own kernel is missing,
  *   - COMPILE_BACKGROUND uses another one, with the same bits: a kernel for any length (see ROWSCAN_ANY_LENGTH) that
- *     the cache or a pack has, else a universal kernel, which takes about twice the time. A library that was built
+ *     the cache or a pack has, else a universal kernel, which takes two to ten times as long. A library that was built
  *     where NVRTC was has universal kernels inside; without them a kernel for any length is compiled, once for each
  *     operator, types and variant, and the run waits. After eight such runs a thread of low priority compiles the
  *     run's own kernel, which later runs use. A graph that was captured before keeps its kernel.

@@ -19,7 +19,7 @@ static bool cut_over_blocks(const rs_shape *shape) {
 }
 
 static int64_t tiles_of_row(const rs_shape *shape, int64_t length) {
-  return rs_ceiling(length, rs_piece(shape, length));
+  return rs_ceiling(length, rs_tile(shape));
 }
 
 /* Groups of several warps have a block each. */
@@ -79,7 +79,7 @@ rs_kernel rs_kernels_choose(const rs_kernels *all, const rs_rows *rows) {
   if (all->geometry.forced)
     return all->only;
   if (all->spec->flags & ROWSCAN_UNIVERSAL)
-    return rs_universal_choose(&all->geometry, rows, all->multiprocessors);
+    return RS_KERNEL_ANY;
   rowscan_regime regime = all->geometry.regime;
   if (regime == ROWSCAN_REGIME_COLUMN)
     return rs_column_kernel(rs_columns_chosen(&all->geometry, rows));
@@ -167,6 +167,8 @@ static size_t scratch_of_kernel(const rs_kernels *all, rs_kernel kernel) {
 
 static size_t most_scratch(const rs_kernels *all) {
   size_t most = 0;
+  if (all->spec->flags & ROWSCAN_UNIVERSAL)
+    return rs_universal_bound(&all->geometry.shape[RS_KERNEL_ANY], all->spec);
   if (all->geometry.regime == ROWSCAN_REGIME_COLUMN)
     return rs_columns_bound(&all->geometry);
   for (int kernel = 0; kernel < RS_KERNELS; kernel++)
@@ -177,7 +179,16 @@ static size_t most_scratch(const rs_kernels *all) {
   return most;
 }
 
+static size_t universal_scratch(const rs_kernels *all, const rs_rows *rows) {
+  if (!rows->terms)
+    return all->scratch;
+  rs_terms terms = *rows->terms;
+  return rs_universal_share(&terms, rows, &all->geometry.shape[RS_KERNEL_ANY], all->spec).workspace;
+}
+
 size_t rs_kernels_scratch(const rs_kernels *all, const rs_rows *rows) {
+  if (all->spec->flags & ROWSCAN_UNIVERSAL)
+    return universal_scratch(all, rows);
   if (all->geometry.regime != ROWSCAN_REGIME_COLUMN)
     return rs_kernels_launch(all, rs_kernels_choose(all, rows), rs_length(all->spec, rows), rows->count).workspace;
   rs_columns_launch launch = {.rows = rows, .made_of = rs_columns_best(&all->geometry, rows)};

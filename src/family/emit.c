@@ -215,13 +215,10 @@ static void emit_universal(const rowscan_spec *spec, const rs_shape *shape, rs_k
     rs_text_add(source, "#define RS_DELAYS\n");
   rs_text_add(source, "#define RS_LOOP_DIMENSIONS\n#include \"universal.cuh\"\nusing P = UniversalProblem<");
   emit_universal_op(spec, source);
-  rs_text_add(source, ", %s, %lld>;\n", word(spec->segment_mode), (long long)rs_most(shape));
+  rs_text_add(source, ", %s>;\n", word(spec->segment_mode));
   rs_text_add(source, "RS_KERNEL(%d, %d) %s(RS_PARAMETER(UniversalRows, rows)) {\n  await_dependencies();\n  ",
               shape->threads, shape->min_blocks, rs_kernel_symbol(kernel));
-  if (shape->made_of == RS_TEMPLATE_ROWS)
-    rs_text_add(source, "scan_universal<P, Shape<1, 1, %d, %d>, %d>", shape->lanes, shape->vector, shape->threads);
-  else
-    rs_family_call(shape, true, source);
+  rs_family_call(shape, true, source);
   rs_text_add(source, "(rows);\n}\n");
 }
 

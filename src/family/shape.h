@@ -11,7 +11,6 @@
 #include "base/ints.h"
 #include "base/text.h"
 #include "kernels/cuts.h"
-#include "kernels/terms.h"
 
 /* The template of kernels/ that a kernel instantiates. */
 typedef enum rs_template {
@@ -26,7 +25,7 @@ typedef enum rs_template {
   RS_TEMPLATE_DIRECT,
   RS_TEMPLATE_TOTALS, /* totals alone: this and the next */
   RS_TEMPLATE_TOTALS_EACH,
-  RS_TEMPLATE_PIECES,          /* of universal kernels */
+  RS_TEMPLATE_UNIVERSAL,
   RS_TEMPLATE_FURTHER_COLUMNS, /* this and what follows: layout COLUMNS; with further arrays these two */
   RS_TEMPLATE_FURTHER_WALK,
   RS_TEMPLATE_COLUMNS,
@@ -105,14 +104,6 @@ static inline rs_template rs_template_kind(rs_template made_of) {
 /* Elements of a tile of a template that has tiles. */
 static inline int64_t rs_tile(const rs_shape *shape) {
   return (int64_t)shape->warps * shape->chunks * shape->lanes * shape->vector;
-}
-
-/* Elements that a block has of a row of so many: a tile, or a piece (scan_pieces in kernels/universal.cuh). */
-static inline int64_t rs_piece(const rs_shape *shape, int64_t length) {
-  int64_t piece = rs_tile(shape);
-  while (shape->made_of == RS_TEMPLATE_PIECES && (length - 1) / piece >= RS_MOST_PIECES)
-    piece *= 2;
-  return piece;
 }
 
 /* Elements of the longest rows, where they may have any length. Columns have tiles of RS_COLUMN_STEPS at least. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "candidates.h"
+#include "spec/arch.h"
 #include "spec/developer.h"
 #include "spec/types.h"
 #include "tune.h"
@@ -351,61 +352,179 @@ int64_t rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, con
   return parts;
 }
 
-/* ---- shapes and choice ------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/*
- * A warp has a row, or eight columns, of which each lane of four has steps of its own; rows that are few or long are
- * cut over blocks. A thread has one vector of each array. What may have further inputs and a second output takes more
- * registers.
- */
-void rs_tune_universal(const rowscan_spec *spec, rs_shape kernels[]) {
-  enum {
-    VECTOR = 4,
-    COLUMN_LANES = 4,
-    THREADS = 128,
-    CUT_WARPS = 8,
-    ROW_TILES = 2048,
-    COLUMN_TILES = 255,
-    CUT_TILES = 1 << 30
-  };
-  bool wide = spec->acc_type == ROWSCAN_F64, large = rs_spec_register_bytes(spec) > 8;
-  bool recurs = spec->mask_mode == ROWSCAN_MASK_COEFFICIENT,
-       more = (recurs || spec->op == ROWSCAN_LOGSUMEXP) && rs_type_kind(spec->acc_type) == RS_FLOAT;
-  rs_shape s = {.made_of = RS_TEMPLATE_ROWS, .vector = VECTOR, .chunks = 1, .warps = 1, .lanes = 32};
-  s.threads = THREADS;
-  s.min_blocks = more && wide ? 3 : large || more ? 4 : 6;
-  s.tiles = ROW_TILES;
-  kernels[RS_KERNEL_ANY] = s;
-  s.lanes = COLUMN_LANES;
-  s.tiles = COLUMN_TILES;
-  kernels[RS_KERNEL_WALK] = s;
-  s.made_of = RS_TEMPLATE_PIECES;
-  s.lanes = 32;
-  s.warps = recurs && wide ? CUT_WARPS / 2 : CUT_WARPS; /* so that all arrays have room in shared memory */
-  s.threads = 32 * s.warps;
-  s.min_blocks = more && wide ? 1 : large || more ? 2 : 3;
-  s.tiles = CUT_TILES;
-  kernels[RS_KERNEL_LONG_ANY] = s;
+/* So many elements of a lane that their totals fit into 128 registers, beside all else. */
+void rs_tune_universal(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
+  enum { THREADS = 128, BLOCKS = 4, SYSTEM = 1024 }; /* of shared memory, for each block */
+  int total = rs_spec_register_bytes(spec);
+  kernels[RS_KERNEL_ANY] = (rs_shape){.made_of = RS_TEMPLATE_UNIVERSAL,
+                                      .threads = THREADS,
+                                      .min_blocks = BLOCKS,
+                                      .shared_bytes = rs_arch_shared_bytes(arch) - SYSTEM,
+                                      .warps = 1,
+                                      .chunks = 1,
+                                      .lanes = 32,
+                                      .vector = total <= 4   ? 16
+                                                : total <= 8 ? 8
+                                                             : 4,
+                                      .tiles = INT32_MAX};
+}
+
+/* ---- how warps share rows ---------------------------------------------------------------------------------------- */
+
+/* The least k, up to `most`, for which 2^k is no less than n. */
+static int log_of(int64_t n, int most) {
+  int k = 0;
+  while (k < most && (int64_t)1 << k < n)
+    k++;
+  return k;
 }
 
 static const rs_operand *main_of(const rs_rows *rows) {
   return rows->array[RS_OUT].data ? &rows->array[RS_OUT] : &rows->array[RS_IN];
 }
 
-/* Rows are neighbours, and their elements are not. */
-static bool side_by_side(const rs_rows *rows) {
+/* Rows that are neighbours, and whose elements are not. */
+static int64_t side_by_side(const rs_rows *rows) {
   const rs_operand *main = main_of(rows);
-  return main->step != 1 && main->step != -1 && rs_neighbours(main, rows) && rows->shape[rows->rank - 1] > 1;
+  bool beside = main->step != 1 && main->step != -1 && rs_neighbours(main, rows);
+  return beside ? rows->shape[rows->rank - 1] : 1;
 }
 
-/* So many rows, or columns, keep a multiprocessor busy; fewer are cut over blocks if they are not short. Rows that have
- * totals alone are not cut: no fold starts there, and theirs would. */
-rs_kernel rs_universal_choose(const rs_geometry *geometry, const rs_rows *rows, int multiprocessors) {
-  enum { LEAST = 4096, MOST = 1 << 15, ROWS = 4, COLUMNS = 32 };
-  bool columns = side_by_side(rows) && rows->length <= rs_most(&geometry->shape[RS_KERNEL_WALK]);
-  int64_t enough = (int64_t)(columns ? COLUMNS : ROWS) * multiprocessors;
-  bool cut = rows->length >= MOST || (rows->length >= LEAST && rows->count < enough);
-  if (cut && rows->array[RS_OUT].data)
-    return RS_KERNEL_LONG_ANY;
-  return columns ? RS_KERNEL_WALK : RS_KERNEL_ANY;
+/* The bytes that an array has, from its lowest element to its highest one. */
+static void tell_bounds(rs_terms *terms, const rs_rows *rows, int a) {
+  const rs_operand *array = &rows->array[a];
+  int64_t low = 0, high = (int64_t)array->bytes;
+  for (int d = -1; d < rows->rank; d++) {
+    int64_t last = (d < 0 ? rows->length : rows->shape[d]) - 1,
+            way = last * (d < 0 ? array->step : array->stride[d]) * (int64_t)array->bytes;
+    *(way < 0 ? &low : &high) += way;
+  }
+  terms->begin[a] = (uint64_t)(uintptr_t)array->data + (uint64_t)low;
+  terms->end[a] = (uint64_t)(uintptr_t)array->data + (uint64_t)high;
+}
+
+/* Whether a launch has such an array of elements that come in, or of results. */
+static bool comes_in(const rs_terms *terms, int a) {
+  return a == RS_IN || (a == RS_MASK && (terms->selects || terms->multiplies)) || (a == RS_SEGMENTS && terms->told) ||
+         (a >= RS_MORE_IN && a < RS_SECOND && terms->role[a - RS_MORE_IN]);
+}
+static bool goes_out(const rs_rows *rows, int a) {
+  return (a == RS_OUT || a == RS_SECOND) && rows->array[a].data;
+}
+
+static void tell_arrays(rs_terms *terms, const rs_rows *rows) {
+  for (int a = 0; a < RS_ALL_ARRAYS; a++)
+    if (comes_in(terms, a)) {
+      terms->array[terms->inputs++] = a;
+      tell_bounds(terms, rows, a);
+    }
+  terms->arrays = terms->inputs;
+  for (int a = 0; a < RS_ALL_ARRAYS; a++)
+    if (goes_out(rows, a))
+      terms->array[terms->arrays++] = a;
+}
+
+/* Pieces of rows of which there are too few. */
+enum { ENOUGH = 8, WANTED = 16, LEAST_TILES = 8, JOINS = 16, USUAL = 128 }; /* warps of a multiprocessor; tiles */
+
+static void tell_pieces(rs_terms *terms, const rs_rows *rows, const rs_shape *shape) {
+  int64_t tile = (int64_t)shape->vector << terms->log_lanes, tiles = rs_ceiling(rows->length, tile);
+  int64_t groups = rs_ceiling(rows->count, 32 >> terms->log_lanes), piece = tiles;
+  int64_t multiprocessors = shape->multiprocessors ? shape->multiprocessors : USUAL;
+  if (rows->array[RS_OUT].data && groups < ENOUGH * multiprocessors && tiles >= LEAST_TILES) {
+    int64_t pieces = rs_smaller(rs_ceiling(WANTED * multiprocessors, groups), JOINS * tile);
+    for (piece = 2; piece * pieces < tiles;)
+      piece *= 2;
+  }
+  terms->piece = piece * tile;
+  terms->pieces = (int)rs_larger(rs_ceiling(tiles, rs_larger(piece, 1)), 1);
+  terms->levels = log_of(rs_larger(piece, rs_ceiling(terms->pieces, tile)), 62) + 1;
+}
+
+/* Whether there could be more pieces, if a row had more lanes: then those before one are joined faster. */
+static bool too_few(const rs_terms *terms, const rs_rows *rows, const rs_shape *shape) {
+  int64_t multiprocessors = shape->multiprocessors ? shape->multiprocessors : USUAL;
+  return terms->pieces > 1 && terms->units < ENOUGH * multiprocessors &&
+         rows->length >= 2 * LEAST_TILES * ((int64_t)shape->vector << terms->log_lanes) &&
+         terms->pieces > JOINS / 2 * (shape->vector << terms->log_lanes);
+}
+
+/* The rows of a group: those of a tile, or, of rows of one tile, of several. No group has rows of two widths. */
+static void tell_groups(rs_terms *terms, const rs_rows *rows, const rs_shape *shape, int64_t width) {
+  enum { MOST = 128 };
+  int64_t tile = (int64_t)shape->vector << terms->log_lanes, most = 32 >> terms->log_lanes;
+  if (rows->length <= tile)
+    most = rs_larger(most, rs_smaller(most * terms->tiles_at_a_time, MOST));
+  bool whole = width > 1 && width <= most;
+  terms->rows_of_group = (int)(whole ? most / width * width : most);
+  terms->width = terms->groups_of_width = 0;
+  terms->units = rs_ceiling(rows->count, terms->rows_of_group);
+  if (width > most) {
+    terms->width = (int)rs_smaller(width, INT32_MAX);
+    terms->groups_of_width = (int)rs_ceiling(width, most);
+    terms->units = rows->count / width * terms->groups_of_width;
+  }
+  terms->units *= terms->pieces;
+}
+
+/* Shared memory of a warp: as kernels/universal.cuh has it. */
+static int tell_room(rs_terms *terms, const rs_rows *rows, const rs_shape *shape, int total) {
+  enum { WORD = 16, ROOM_AFTER = 128 };
+  int at = 0;
+  terms->digits_at = at;
+  at += (int)rs_up(terms->levels * (32 >> terms->log_lanes) * total, WORD);
+  for (int a = 0; a < RS_ALL_ARRAYS; a++)
+    if (rows->array[a].data) {
+      terms->begins_at[a] = at;
+      at += (int)rs_up(8 * terms->rows_of_group, WORD);
+    }
+  for (int i = 0; i < terms->arrays; i++) {
+    int a = terms->array[i], bytes = terms->bytes[a], all = 32 * shape->vector * terms->tiles_at_a_time * bytes + WORD;
+    if (terms->rows_of_group > 1 && rows->array[a].step != 1 && rows->array[a].step != -1) { /* runs side by side */
+      int tiles = terms->rows_of_group > 32 >> terms->log_lanes ? 1 : terms->tiles_at_a_time;
+      int run = (int)rs_up(terms->rows_of_group * bytes + WORD - 1, WORD); /* wherever it begins: kernels/runs.cuh */
+      all = (int)rs_larger(all, (int64_t)run * tiles * (shape->vector << terms->log_lanes));
+    }
+    terms->ways_at[a] = at;
+    at += RS_WAY_BYTES;
+    terms->copy_at[a] = at;
+    at += (int)rs_up(all + all / ROOM_AFTER * WORD + WORD, WORD);
+  }
+  return terms->warp_bytes = at;
+}
+
+/* Totals that all pieces of a launch have, at most: see tell_pieces(). */
+size_t rs_universal_bound(const rs_shape *shape, const rowscan_spec *spec) {
+  enum { MOST = 24, USUAL = 128 };
+  int multiprocessors = shape->multiprocessors ? shape->multiprocessors : USUAL;
+  return (size_t)MOST * (size_t)multiprocessors * 32 * (size_t)rs_spec_register_bytes(spec);
+}
+
+/* So many lanes a row that all of them have elements, but as few as leave rows side by side together; and so many tiles
+ * at a time as four blocks of a multiprocessor have room for. */
+rs_universal_cut rs_universal_share(rs_terms *terms, const rs_rows *rows, const rs_shape *shape,
+                                    const rowscan_spec *spec) {
+  enum { ROOM = 12 * 1024, MOST_TILES = 8 };
+  const int total = rs_spec_register_bytes(spec), warps = shape->threads / 32, most = shape->shared_bytes / warps;
+  const int64_t width = side_by_side(rows);
+  const int by_length = log_of(rs_ceiling(rows->length, shape->vector), 5), by_width = 5 - log_of(width, 5);
+  terms->log_lanes = (int)rs_smaller(by_length, by_width);
+  terms->tiles_at_a_time = MOST_TILES;
+  tell_arrays(terms, rows);
+  for (;;) {
+    tell_pieces(terms, rows, shape);
+    tell_groups(terms, rows, shape, width);
+    int bytes = tell_room(terms, rows, shape, total);
+    if (bytes > ROOM && terms->tiles_at_a_time > 1)
+      terms->tiles_at_a_time /= 2;
+    else if (terms->log_lanes < 5 && (bytes > most || too_few(terms, rows, shape)))
+      terms->log_lanes++;
+    else
+      break;
+  }
+  return (rs_universal_cut){.blocks = rs_smaller(rs_ceiling(terms->units, warps), INT32_MAX),
+                            .shared = (int64_t)warps * terms->warp_bytes,
+                            .workspace = terms->pieces > 1 ? (size_t)(rows->count * terms->pieces * total) : 0};
 }

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT
  *
  * A universal kernel is compiled for an operator and its accumulator, and for segments or none. All else that a spec
- * has, a launch tells (kernels/terms.h). So a hundred kernels serve every spec of the library's own operators.
+ * has, a launch tells (kernels/terms.h). So three dozen kernels serve every spec of the library's own operators.
  */
 #ifndef RS_UNIVERSAL_H
 #define RS_UNIVERSAL_H
@@ -25,7 +25,18 @@ int rs_universal_all(rowscan_spec specs[RS_MOST_UNIVERSAL]);
  */
 int64_t rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, const rowscan_spec *spec, int64_t part);
 
-/* Which of its three kernels serves such rows: a warp each, columns side by side, or cut over blocks. */
-rs_kernel rs_universal_choose(const rs_geometry *geometry, const rs_rows *rows, int multiprocessors);
+/* What a launch of such rows takes. */
+typedef struct rs_universal_cut {
+  int64_t blocks, shared; /* shared: bytes of a block */
+  size_t workspace;       /* 0: one launch; else two, RS_TOTALS_OF_PIECES and RS_PREFIXES */
+} rs_universal_cut;
+
+/*
+ * How the warps of a kernel share rows that rs_universal_rows() gave, as it is told in the terms. spec: the kernel's;
+ * rows have elements. A bound of what any rows need of workspace.
+ */
+rs_universal_cut rs_universal_share(rs_terms *terms, const rs_rows *rows, const rs_shape *shape,
+                                    const rowscan_spec *spec);
+size_t rs_universal_bound(const rs_shape *shape, const rowscan_spec *spec);
 
 #endif

@@ -119,9 +119,23 @@ typedef struct work {
   rs_rows_launch first;     /* else */
   rs_columns_launch *whole; /* columns: in one launch; NULL: in several, one after another in the same workspace */
   size_t needed;            /* bytes of scratch memory */
+  rs_terms *terms;          /* of universal kernels: in one launch, or two if scratch memory is needed; else NULL */
+  rs_universal_cut cut;
 } work;
 
+static rowscan_status launch_terms(launching *run, const work *all) {
+  rowscan_status status = ROWSCAN_OK;
+  for (int phase = all->needed ? RS_TOTALS_OF_PIECES : RS_PREFIXES; phase <= RS_PREFIXES && !status; phase++) {
+    all->terms->phase = all->needed ? phase : RS_WHOLE_ROWS;
+    rs_pack_terms(&run->arguments, all->rows, all->terms);
+    status = queue(run, all->cut.blocks, run->shape->threads, all->cut.shared, NULL);
+  }
+  return status;
+}
+
 static rowscan_status launch_all(launching *run, const work *all, bool fresh) {
+  if (all->terms)
+    return launch_terms(run, all); /* a first launch writes what a second one reads */
   if (!all->columns)
     return launch_rows(run, all->length, all->first, fresh);
   return all->whole ? launch_part(run, all->whole, fresh) : launch_parts(run, all->rows, fresh);
@@ -196,6 +210,19 @@ static bool may_wait(rs_program *program, rs_kernel kernel) {
   return program->gpu->tiers && !atomic_load_explicit(&program->modules.of[kernel].function, memory_order_acquire);
 }
 
+/* Rows that rs_universal_rows() gave, by the kernel of that spec. */
+static rowscan_status launch_told(launching *run, const rs_rows *rows, void *workspace, size_t bytes) {
+  rs_terms terms = *rows->terms;
+  work all = {.rows = rows, .terms = &terms};
+  rowscan_status status = choose(run, RS_KERNEL_ANY);
+  if (status)
+    return status;
+  rs_pack(&run->arguments, rows, run->program->spec.flags);
+  all.cut = rs_universal_share(&terms, rows, run->shape, &run->program->spec);
+  all.needed = all.cut.workspace;
+  return all.needed ? launch_with(run, &all, workspace, bytes) : launch_all(run, &all, false);
+}
+
 static rowscan_status launch(rs_program *program, const rs_rows *rows, void *workspace, size_t bytes, CUstream stream) {
   rs_kernels *kernels = &program->kernels;
   launching run; /* large: not to be cleared first */
@@ -220,6 +247,8 @@ static rowscan_status launch(rs_program *program, const rs_rows *rows, void *wor
     rs_kernel kernel = rs_kernels_choose(kernels, rows);
     if (may_wait(program, kernel))
       return launch_serving(program, kernel, rows, workspace, bytes, stream);
+    if (program->spec.flags & ROWSCAN_UNIVERSAL)
+      return launch_told(&run, rows, workspace, bytes);
     rowscan_status status = choose(&run, kernel);
     if (!status && run.shape->tiles)
       status = check_tiles(&run, all.length, rs_ceiling(all.length, rs_tile(run.shape)));

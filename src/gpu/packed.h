@@ -32,11 +32,11 @@ static inline void rs_pack_further(int64_t *to, const rs_rows *rows) {
   memcpy(strides, rows->params, sizeof rows->params);
 }
 
-/* UniversalRows: what it has beyond FurtherRows<RANK>. */
-static inline void rs_pack_terms(rs_packed *to, const rs_rows *rows) {
+/* UniversalRows: what it has beyond FurtherRows<RANK>, after all else. */
+static inline void rs_pack_terms(rs_packed *to, const rs_rows *rows, const rs_terms *terms) {
   int64_t *exclusive = to->dims + (1 + RS_ARRAYS) * rows->rank + 1;
-  *exclusive = rows->terms->exclusive;
-  memcpy(exclusive + 1 + (2 + rows->rank) * RS_FURTHER + RS_MOST_PARAMS, rows->terms, sizeof *rows->terms);
+  *exclusive = terms->exclusive;
+  memcpy(exclusive + 1 + (2 + rows->rank) * RS_FURTHER + RS_MOST_PARAMS, terms, sizeof *terms);
 }
 
 /* All of them, for a scan with these flags; leaves the workspace as it is. */
@@ -56,8 +56,6 @@ static inline void rs_pack(rs_packed *to, const rs_rows *rows, unsigned flags) {
   dims[rows->rank + 1] = (flags & ROWSCAN_EXCLUSIVE) != 0;
   if (rows->further)
     rs_pack_further(dims + rows->rank + 2, rows);
-  if (flags & ROWSCAN_UNIVERSAL)
-    rs_pack_terms(to, rows);
 }
 
 #endif

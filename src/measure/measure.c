@@ -257,7 +257,7 @@ static void describe(const measuring *job, rs_timing *timing) {
   if (atomic_load(&program->modules.of[kernel].function))
     rs_shape_text(&geometry->shape[kernel], &words);
   else
-    rs_text_add(&words, "by another kernel, for its own is not compiled");
+    rs_text_add(&words, "by another kernel: its own is not compiled");
   timing->regime = rs_kernel_regime(geometry, kernel);
   snprintf(timing->geometry, sizeof timing->geometry, "%s", words.failed ? "" : words.data);
   rs_text_free(&words);

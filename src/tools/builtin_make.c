@@ -66,9 +66,9 @@ static int choose_generations(rowscan_context *context, generations *all, int co
   return 0;
 }
 
-/* Entries of the newest have PTX too, for GPUs that are newer than all. */
-static unsigned char *squeezed_pack(rowscan_context *context, const char *arch, int newest, size_t *bytes,
-                                    size_t *size) {
+/* Entries of the last generation have PTX too, for GPUs that are newer than all. */
+static unsigned char *squeezed_pack(rowscan_context *context, const char *arch, size_t *bytes, size_t *size) {
+  const int newest = atoi(arch + 3) == rs_arch_generation(INT32_MAX);
   void *pack;
   rowscan_cache_exported exported = ROWSCAN_INFO(rowscan_cache_exported);
   if (rowscan_cache_export_memory(
@@ -86,7 +86,7 @@ static int write_all(rowscan_context *context, FILE *file, int count, const char
   size_t bytes[MOST], size[MOST];
   put_number(file, (uint64_t)count);
   for (int i = 0; i < count; i++) {
-    data[i] = squeezed_pack(context, archs[i], i == count - 1, &bytes[i], &size[i]);
+    data[i] = squeezed_pack(context, archs[i], &bytes[i], &size[i]);
     if (!data[i])
       return fail(archs[i]);
     put_number(file, (uint64_t)atoi(archs[i] + 3));

@@ -1,0 +1,686 @@
+// universal_ops.cuh - operators of which a launch tells the element types and what further arrays mean
+// SPDX-License-Identifier: MIT
+//
+// A switch on the type is made once for all elements that a thread has at a time. A universal operator U joins an
+// operator of ops.cuh with its ways in and out:
+//   Op                   the operator
+//   Number               what elements are taken as
+//   MULTIPLIES, MORE, SECOND   whether a mask may multiply; how many further inputs there may be; whether there may be
+//                              a second output
+//   take(terms, type, bits, x)      N elements of a type as numbers
+//   gather(f, terms, x, y, notes)   what further inputs make of them: numbers y, and the elements' notes. f(k, z) has
+//                                   those of further input k
+//   load(terms, x, y)               the total of one
+//   neutral(terms), identity(terms)      as an operator has them
+//   first(terms, type, bits)        the total that a fold from an initial value starts
+//   show(terms, type, t, bits)      N totals as elements of a type
+//   output(f, o, terms, type, t, notes, bits)   the same in output o, which may ask for further inputs
+//   keep(terms, type, t)            a row's total, as initial values and totals are kept
+#pragma once
+#include "order.cuh"
+#include "ordered.cuh"
+#include "rows.cuh"
+#include "runs.cuh"
+#include "terms.h"
+
+// ---- numbers and bits ---------------------------------------------------------------------------------------------
+
+template <class A> struct BitsFor { using type = u64; };
+template <> struct BitsFor<f32> { using type = u32; };
+template <> struct BitsFor<u32> { using type = u32; };
+
+// An element from the low bits of a word, and to them.
+template <class T, class B> RS_DEVICE T from_bits(B bits) {
+  using W = typename Word<sizeof(T)>::type;
+  union Both {
+    W word;
+    T element;
+    RS_METHOD Both() {
+    }
+  } both;
+  both.word = (W)bits;
+  return both.element;
+}
+template <class B, class T> RS_DEVICE B to_bits(T element) {
+  using W = typename Word<sizeof(T)>::type;
+  union Both {
+    W word;
+    T element;
+    RS_METHOD Both() {
+    }
+  } both;
+  both.element = element;
+  return (B)both.word;
+}
+
+template <class T, int N, class B, class A> RS_DEVICE void widen_as(const B *bits, A *x) {
+#pragma unroll
+  for (int j = 0; j < N; j++)
+    x[j] = widen<A>(from_bits<T>(bits[j]));
+}
+template <class T, int N, class B, class A> RS_DEVICE void narrow_as(const A *x, B *bits) {
+#pragma unroll
+  for (int j = 0; j < N; j++)
+    bits[j] = to_bits<B>(Narrow<T>::from(x[j]));
+}
+
+// Of N elements of a type, numbers of type A. Numbers of 32 bits come from types of 32 bits at most.
+template <int N, class B, class A> RS_DEVICE void widen_here(int type, const B *bits, A *x) {
+  constexpr bool FLOATS = !is_integer<A>, WIDE = sizeof(A) == 8;
+  switch (type) {
+  case RS_IS_F16:
+    if constexpr (FLOATS)
+      widen_as<f16, N>(bits, x);
+    break;
+  case RS_IS_BF16:
+    if constexpr (FLOATS)
+      widen_as<bf16, N>(bits, x);
+    break;
+  case RS_IS_F32:
+    if constexpr (FLOATS)
+      widen_as<f32, N>(bits, x);
+    break;
+  case RS_IS_F64:
+    if constexpr (FLOATS && WIDE)
+      widen_as<f64, N>(bits, x);
+    break;
+  case RS_IS_I8:
+    widen_as<i8, N>(bits, x);
+    break;
+  case RS_IS_U8:
+    widen_as<u8, N>(bits, x);
+    break;
+  case RS_IS_I16:
+    widen_as<i16, N>(bits, x);
+    break;
+  case RS_IS_U16:
+    widen_as<u16, N>(bits, x);
+    break;
+  case RS_IS_I32:
+    if constexpr (WIDE)
+      widen_as<i32, N>(bits, x);
+    break;
+  case RS_IS_U32:
+    if constexpr (WIDE)
+      widen_as<u32, N>(bits, x);
+    break;
+  case RS_IS_I64:
+    if constexpr (WIDE)
+      widen_as<i64, N>(bits, x);
+    break;
+  case RS_IS_U64:
+    if constexpr (WIDE)
+      widen_as<u64, N>(bits, x);
+    break;
+  default:
+    widen_as<boolean, N>(bits, x);
+  }
+}
+
+// Of N numbers, elements of a type: of floats floats, of whole numbers whole ones, whose low bits they are.
+template <int N, class B, class A> RS_DEVICE void narrow_here(int type, const A *x, B *bits) {
+  if constexpr (is_integer<A>) {
+    if (type == RS_IS_BOOL)
+      narrow_as<boolean, N>(x, bits);
+    else
+      narrow_as<A, N>(x, bits);
+  } else {
+    switch (type) {
+    case RS_IS_F16:
+      narrow_as<f16, N>(x, bits);
+      break;
+    case RS_IS_BF16:
+      narrow_as<bf16, N>(x, bits);
+      break;
+    case RS_IS_F32:
+      narrow_as<f32, N>(x, bits);
+      break;
+    default:
+      if constexpr (sizeof(A) == 8)
+        narrow_as<f64, N>(x, bits);
+    }
+  }
+}
+
+// The same of one, called.
+template <class B, class A> RS_CALLED A widened(int type, B bits) {
+  A x;
+  widen_here<1>(type, &bits, &x);
+  return x;
+}
+template <class B, class A> RS_CALLED B narrowed(int type, A x) {
+  B bits{};
+  narrow_here<1>(type, &x, &bits);
+  return bits;
+}
+template <int N, class B, class A> RS_DEVICE void widen_all(int type, const B *bits, A *x) {
+  if constexpr (N == 1)
+    *x = widened<B, A>(type, *bits);
+  else
+    widen_here<N>(type, bits, x);
+}
+template <int N, class B, class A> RS_DEVICE void narrow_all(int type, const A *x, B *bits) {
+  if constexpr (N == 1)
+    *bits = narrowed<B, A>(type, *x);
+  else
+    narrow_here<N>(type, x, bits);
+}
+
+template <class W> RS_DEVICE u64 load_bits(const u8 *from) {
+  return load_element(reinterpret_cast<const W *>(from));
+}
+RS_DEVICE u64 load_bits_of(int bytes, const u8 *from) {
+  return bytes == 1   ? load_bits<u8>(from)
+         : bytes == 2 ? load_bits<u16>(from)
+         : bytes == 4 ? load_bits<u32>(from)
+                      : load_bits<u64>(from);
+}
+template <class W> RS_DEVICE void store_bits(u8 *to, u64 bits) {
+  store_element(reinterpret_cast<W *>(to), (W)bits);
+}
+RS_DEVICE void store_bits_of(int bytes, u8 *to, u64 bits) {
+  if (bytes == 1)
+    store_bits<u8>(to, bits);
+  else if (bytes == 2)
+    store_bits<u16>(to, bits);
+  else if (bytes == 4)
+    store_bits<u32>(to, bits);
+  else
+    store_bits<u64>(to, bits);
+}
+
+// ---- operators ----------------------------------------------------------------------------------------------------
+
+// What is noted of N elements of a thread, from their loading on until they are stored; bit j of each: of element j.
+struct Notes {
+  u32 begins = 0; // by flags or keys, a segment begins
+  u32 resets = 0; // an operator begins anew with it
+  u32 chosen = 0; // an output shows it
+};
+
+template <class T, class = void> struct IsPair { static constexpr bool value = true; };
+template <class T> struct IsPair<T, Void<decltype((u64)T())>> { static constexpr bool value = false; };
+template <class T> constexpr bool is_pair = IsPair<T>::value;
+template <class T> union Halves {
+  using Half = typename Word<sizeof(T) / 2>::type;
+  T total;
+  Half half[2];
+  RS_METHOD Halves() {
+  }
+};
+
+// Those that take and show numbers of type A.
+template <class O, bool MULTIPLY = false> struct UniversalNumbers {
+  using Op = O;
+  using Number = typename O::Number;
+  using Total = typename O::Total;
+  using Bits = typename BitsFor<Number>::type;
+  static constexpr bool MULTIPLIES = MULTIPLY, SECOND = false;
+  static constexpr int MORE = 0;
+
+  template <int N> RS_METHOD static void take(const rs_terms &, int type, const Bits *bits, Number *x) {
+    widen_all<N>(type, bits, x);
+  }
+  template <int N, class F> RS_METHOD static void gather(const F &, const rs_terms &, Number *, Number *, Notes &) {
+  }
+  RS_METHOD static Total load(const rs_terms &, Number x, Number) {
+    return O::load(x);
+  }
+  RS_METHOD static Total neutral(const rs_terms &) {
+    return O::neutral();
+  }
+  RS_METHOD static Total identity(const rs_terms &) {
+    return O::identity();
+  }
+  RS_METHOD static Total first(const rs_terms &, int type, Bits bits) {
+    Number x;
+    widen_all<1>(type, &bits, &x);
+    return O::begin(x);
+  }
+  template <int N> RS_METHOD static void show(const rs_terms &, int type, const Total *t, Bits *bits) {
+    Number x[N];
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      x[j] = O::store(t[j]);
+    narrow_all<N>(type, x, bits);
+  }
+  RS_METHOD static Bits keep(const rs_terms &terms, int type, Total t) {
+    Bits bits{};
+    show<1>(terms, type, &t, &bits);
+    return bits;
+  }
+};
+
+// Recurrences, whose coefficients come from an array, or are one number. With that number 1 they are sums, bit for bit:
+// so this has the gradients of sums, too, and in segments all that begins anew where a further input says so.
+template <class A, int COUNT> struct UniversalRecurrence : UniversalNumbers<LinearRecurrence<A, A>> {
+  using Base = UniversalNumbers<LinearRecurrence<A, A>>;
+  using Total = typename Base::Total;
+  using Bits = typename Base::Bits;
+  static constexpr bool SECOND = COUNT > 1;
+  static constexpr int MORE = COUNT;
+
+  // Bit j: z[j] is true.
+  template <int N> RS_METHOD static u32 true_ones(const A *z) {
+    u32 ones = 0;
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      ones |= truth_of(z[j]) << j;
+    return ones;
+  }
+  RS_METHOD static bool are_one(A x, A y) {
+    return x == y || (x != x && y != y);
+  }
+  // From the last further input to the first: each finds what those after it have left in y and notes.
+  template <int N, class F> RS_METHOD static void gather(const F &f, const rs_terms &terms, A *x, A *y, Notes &notes) {
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      y[j] = (A)terms.factor;
+#pragma unroll 1
+    for (int k = MORE - 1; k >= 0; k--) {
+      const int role = terms.role[k];
+      A z[N];
+      if (role == RS_IS_NONE || role == RS_IS_WEIGHT)
+        continue;
+      f(k, z);
+      if (MORE > 2 && role == RS_IS_DONE)
+        notes.resets = true_ones<N>(z);
+      else if (MORE > 2 ? role == RS_IS_TERMINATED || role == RS_IS_CHOICE : MORE > 1 && role == RS_IS_CHOICE)
+        notes.chosen = true_ones<N>(z);
+      else
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+          if (MORE > 2 && role == RS_IS_NEXT_VALUE)
+            x[j] = notes.chosen >> j & 1 ? x[j] : fused((A)terms.gamma, z[j], x[j]);
+          else if (MORE > 2 && role == RS_IS_VALUE)
+            x[j] = x[j] - z[j];
+          else if (MORE > 2 && role == RS_IS_ELEMENT) {
+            notes.chosen |= number_of(are_one(y[j], z[j])) << j;
+            y[j] = (A)terms.factor;
+          } else
+            y[j] = z[j];
+        }
+    }
+  }
+  RS_METHOD static Total load(const rs_terms &, A x, A factor) {
+    return {factor, x};
+  }
+  template <int N, class F>
+  RS_METHOD static void output(const F &f, int o, const rs_terms &terms, int type, const Total *t, Notes notes,
+                               Bits *bits) {
+    const int shows = terms.shows[o];
+    A x[N];
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      x[j] = shows == RS_SHOWS_CHOSEN && !(notes.chosen >> j & 1) ? 0 : t[j].term;
+    if (shows == RS_SHOWS_WEIGHED || shows == RS_SHOWS_RETURNS) {
+      A z[N];
+      f(shows == RS_SHOWS_WEIGHED, z);
+#pragma unroll
+      for (int j = 0; j < N; j++)
+        x[j] = shows == RS_SHOWS_WEIGHED ? x[j] * z[j] : x[j] + z[j];
+    }
+    narrow_all<N>(type, x, bits);
+  }
+};
+
+// Logarithms of sums, and their gradients, whose sums have other highest elements, and are shown as they are.
+template <class A> struct UniversalLogSumExp : UniversalNumbers<Ordered<LogSumExp<A, A>>> {
+  using Op = Ordered<LogSumExp<A, A>>;
+  using Gradient = LogSumExpGradient<A, A>;
+  using Base = UniversalNumbers<Op>;
+  using Total = typename Base::Total;
+  using Bits = typename Base::Bits;
+  static constexpr bool SECOND = true;
+  static constexpr int MORE = 2;
+
+  RS_METHOD static bool is_gradient(const rs_terms &terms) {
+    return terms.role[1] == RS_IS_RESULT;
+  }
+  RS_METHOD static Total neutral(const rs_terms &terms) {
+    return {Op::neutral().highest, is_gradient(terms) ? Gradient::neutral().sum : 1};
+  }
+  RS_METHOD static Total identity(const rs_terms &terms) {
+    return {Op::identity().highest, is_gradient(terms) ? Gradient::identity().sum : 1};
+  }
+  template <int N, class F> RS_METHOD static void gather(const F &f, const rs_terms &terms, A *, A *y, Notes &) {
+    if (is_gradient(terms))
+      f(1, y);
+  }
+  RS_METHOD static Total load(const rs_terms &terms, A x, A y) {
+    return is_gradient(terms) ? Gradient::load(x, x, y) : Op::load(x);
+  }
+  RS_METHOD static Total first(const rs_terms &terms, int type, Bits bits) {
+    A y;
+    widen_all<1>(type, &bits, &y);
+    return is_gradient(terms) ? Gradient::begin(y) : Op::begin(y);
+  }
+  template <int N> RS_METHOD static void numbers(const rs_terms &terms, const Total *t, A *x) {
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      x[j] = is_gradient(terms) ? t[j].sum : Op::store(t[j]);
+  }
+  template <int N, class F>
+  RS_METHOD static void output(const F &f, int o, const rs_terms &terms, int type, const Total *t, Notes, Bits *bits) {
+    A x[N], element[N], y[N];
+    numbers<N>(terms, t, x);
+    if (terms.shows[o] == RS_SHOWS_GRADIENT) {
+      f(0, element);
+      f(1, y);
+#pragma unroll
+      for (int j = 0; j < N; j++)
+        x[j] = Gradient::second(t[j], x[j], element[j], y[j]);
+    }
+    narrow_all<N>(type, x, bits);
+  }
+  RS_METHOD static Bits keep(const rs_terms &terms, int type, Total t) {
+    A x;
+    Bits bits{};
+    numbers<1>(terms, &t, &x);
+    narrow_all<1>(type, &x, &bits);
+    return bits;
+  }
+};
+
+// Totals as kernels of one length keep those of parts of rows (states.cuh): numbers, pairs of numbers, or indices.
+template <class U> RS_DEVICE typename U::Op::Total load_state(const rs_terms &terms, const u8 *from) {
+  using Total = typename U::Op::Total;
+  const int bytes = terms.state_bytes;
+  if constexpr (counts_elements<typename U::Op>) {
+    return U::load_state(terms, from);
+  } else if constexpr (is_pair<Total>) {
+    Halves<Total> all;
+    all.half[0] = (typename Halves<Total>::Half)load_bits_of(bytes, from);
+    all.half[1] = (typename Halves<Total>::Half)load_bits_of(bytes, from + bytes);
+    return all.total;
+  } else {
+    return U::first(terms, terms.type[RS_INIT], (typename U::Bits)load_bits_of(bytes, from));
+  }
+}
+template <class U> RS_DEVICE void store_state(const rs_terms &terms, u8 *to, typename U::Op::Total t) {
+  using Total = typename U::Op::Total;
+  const int bytes = terms.state_bytes;
+  if constexpr (counts_elements<typename U::Op>) {
+    U::store_state(terms, to, t);
+  } else if constexpr (is_pair<Total>) {
+    Halves<Total> all;
+    all.total = t;
+    store_bits_of(bytes, to, all.half[0]);
+    store_bits_of(bytes, to + bytes, all.half[1]);
+  } else {
+    store_bits_of(bytes, to, U::keep(terms, terms.type[RS_TOTALS], t));
+  }
+}
+
+// Sums of floats in fixed point.
+struct UniversalFixed : UniversalNumbers<Sum<u64>, true> {
+  using Number = f64;
+  using Base = UniversalNumbers<Sum<u64>, true>;
+  template <int N> RS_METHOD static void take(const rs_terms &, int type, const u64 *bits, f64 *x) {
+    widen_all<N>(type, bits, x);
+  }
+  template <int N, class F> RS_METHOD static void gather(const F &, const rs_terms &, f64 *, f64 *, Notes &) {
+  }
+  RS_METHOD static u64 load(const rs_terms &terms, f64 x, f64) {
+    return (u64)nearest_whole(x * terms.scale);
+  }
+  RS_METHOD static u64 first(const rs_terms &, int, u64 bits) {
+    return bits;
+  }
+  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, u64 *bits) {
+    if (type == RS_IS_F64) {
+      f64 x[N];
+#pragma unroll
+      for (int j = 0; j < N; j++)
+        x[j] = (f64)(i64)t[j] * terms.unit;
+      narrow_as<f64, N>(x, bits);
+      return;
+    }
+    f32 x[N];
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+      i64 whole = (i64)t[j];
+      f32 cut = float_toward_zero(whole);
+      f32 odd = (i64)cut == whole ? cut : float_from_bits(float_bits(cut) | 1);
+      x[j] = (type == RS_IS_F32 ? (f32)whole : odd) * (f32)terms.unit;
+    }
+    narrow_all<N>(type, x, bits);
+  }
+  RS_METHOD static u64 keep(const rs_terms &, int, u64 t) {
+    return t;
+  }
+};
+
+// Keys of 64 bits that are in the order of the values, whatever type these have; turned, where the lowest is wanted.
+template <int N> RS_DEVICE void keys_of(const rs_terms &terms, int type, const u64 *bits, u64 *key) {
+  const u64 nan = ~terms.turn;
+  if (terms.numbers == RS_IS_F32) {
+    f32 x[N];
+    widen_all<N>(type, bits, x);
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      key[j] = Keys<f32, f32>::of(x[j], (u32)nan);
+  } else if (terms.numbers == RS_IS_F64) {
+    f64 x[N];
+    widen_all<N>(type, bits, x);
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      key[j] = Keys<f64, f64>::of(x[j], nan);
+  } else {
+    widen_all<N>(type, bits, key);
+    const u64 flip = (u64)(terms.numbers == RS_IS_I64) << 63;
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      key[j] ^= flip;
+  }
+#pragma unroll
+  for (int j = 0; j < N; j++)
+    key[j] ^= terms.turn;
+}
+template <int N> RS_DEVICE void show_keys(const rs_terms &terms, int type, const u64 *turned, u64 *bits) {
+  u64 key[N];
+#pragma unroll
+  for (int j = 0; j < N; j++)
+    key[j] = (turned[j] < terms.least ? terms.least : turned[j]) ^ terms.turn;
+  if (terms.numbers == RS_IS_F32) {
+    f32 x[N];
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      x[j] = Keys<f32, f32>::value((u32)key[j]);
+    narrow_all<N>(type, x, bits);
+  } else if (terms.numbers == RS_IS_F64) {
+    f64 x[N];
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      x[j] = Keys<f64, f64>::value(key[j]);
+    narrow_all<N>(type, x, bits);
+  } else {
+    const u64 flip = (u64)(terms.numbers == RS_IS_I64) << 63;
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      key[j] ^= flip;
+    narrow_all<N>(type, key, bits);
+  }
+}
+
+// The highest key. What there is of nothing is lower than any: show_keys() has in its place what users see.
+struct HighestKey : OfNumbers<u64> {
+  RS_METHOD static u64 combine(u64 left, u64 right) {
+    return left > right ? left : right;
+  }
+  RS_METHOD static u64 neutral() {
+    return 0;
+  }
+  RS_METHOD static u64 identity() {
+    return 0;
+  }
+};
+template <> constexpr bool is_exact<HighestKey> = true;
+
+struct UniversalExtreme : UniversalNumbers<HighestKey> {
+  template <int N> RS_METHOD static void take(const rs_terms &terms, int type, const u64 *bits, u64 *key) {
+    keys_of<N>(terms, type, bits, key);
+  }
+  RS_METHOD static u64 first(const rs_terms &terms, int type, u64 bits) {
+    u64 key;
+    keys_of<1>(terms, type, &bits, &key);
+    return key;
+  }
+  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, u64 *bits) {
+    show_keys<N>(terms, type, t, bits);
+  }
+  RS_METHOD static u64 keep(const rs_terms &terms, int type, u64 t) {
+    u64 bits{};
+    show<1>(terms, type, &t, &bits);
+    return bits;
+  }
+};
+
+// Joined by or, turned where they are to be joined by and; or by xor.
+template <class O> struct UniversalBits : UniversalNumbers<O> {
+  template <int N> RS_METHOD static void take(const rs_terms &terms, int type, const u64 *bits, u64 *x) {
+    widen_all<N>(type, bits, x);
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      x[j] ^= terms.turn;
+  }
+  RS_METHOD static u64 first(const rs_terms &terms, int type, u64 bits) {
+    u64 x;
+    take<1>(terms, type, &bits, &x);
+    return x;
+  }
+  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, u64 *bits) {
+    u64 x[N];
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      x[j] = t[j] ^ terms.turn;
+    narrow_all<N>(type, x, bits);
+  }
+  RS_METHOD static u64 keep(const rs_terms &terms, int type, u64 t) {
+    u64 bits{};
+    show<1>(terms, type, &t, &bits);
+    return bits;
+  }
+};
+
+// Where the highest key is, of type K: of elements of up to 4 bytes u32 does.
+template <class K, bool FIRST> struct UniversalIndex : UniversalNumbers<Indexed<K, K, true, FIRST, false>> {
+  using Op = Indexed<K, K, true, FIRST, false>;
+  using Total = typename Op::Total;
+  using Number = u64;
+  using Bits = u64;
+  static constexpr bool SECOND = true;
+  template <int N, class F> RS_METHOD static void gather(const F &, const rs_terms &, u64 *, u64 *, Notes &) {
+  }
+  template <int N> RS_METHOD static void take(const rs_terms &terms, int type, const u64 *bits, u64 *key) {
+    keys_of<N>(terms, type, bits, key);
+    if (sizeof(K) == 4 && terms.numbers == RS_IS_I64) // the sign is the highest of 64 bits
+#pragma unroll
+      for (int j = 0; j < N; j++)
+        key[j] = key[j] >> 63 << 31 | (key[j] & 0x7fffffff);
+  }
+  // A key as keys_of() has it.
+  RS_METHOD static u64 wide(const rs_terms &terms, K key) {
+    if constexpr (sizeof(K) == 8)
+      return key;
+    else if (terms.numbers == RS_IS_I64)
+      return (u64)(i64)(i32)(key ^ 1u << 31) ^ 1ull << 63;
+    else
+      return key | terms.turn >> 32 << 32;
+  }
+  RS_METHOD static Total load(const rs_terms &, u64 key, u64) {
+    return {(K)key, 0, 1};
+  }
+  RS_METHOD static Total first(const rs_terms &, int, u64) {
+    return Op::neutral();
+  }
+  template <int N> RS_METHOD static void show(const rs_terms &terms, int, const Total *t, u64 *bits) {
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      bits[j] = t[j].index == Op::NONE ? ~(u64)0 : terms.reverse ? (u32)terms.last - t[j].index : t[j].index;
+  }
+  // A total as other kernels of such elements have it, whose key has 8 bytes or the lower half of these.
+  RS_METHOD static Total load_state(const rs_terms &terms, const u8 *from) {
+    u64 key = load_bits_of(terms.state_bytes, from);
+    if (sizeof(K) == 8 && terms.state_bytes == 4) {
+      u32 turned = (u32)(key ^ terms.turn);
+      key = terms.turn ^ (terms.numbers == RS_IS_I64 ? (u64)(i64)(i32)(turned ^ 1u << 31) ^ 1ull << 63 : turned);
+    }
+    return {(K)key, (u32)load_bits<u32>(from + terms.state_bytes), (u32)load_bits<u32>(from + terms.state_bytes + 4)};
+  }
+  RS_METHOD static void store_state(const rs_terms &terms, u8 *to, Total t) {
+    u64 key = t.key;
+    if (sizeof(K) == 8 && terms.state_bytes == 4 && terms.numbers == RS_IS_I64)
+      key ^= t.index == Op::NONE ? 0 : 1u << 31;
+    store_bits_of(terms.state_bytes, to, key);
+    store_bits<u32>(to + terms.state_bytes, t.index);
+    store_bits<u32>(to + terms.state_bytes + 4, t.count);
+  }
+  // The second output has the elements themselves, or what an extremum of nothing has: its key is the lowest.
+  template <int N, class F>
+  RS_METHOD static void output(const F &, int o, const rs_terms &terms, int type, const Total *t, Notes, u64 *bits) {
+    if (o == 0) {
+      show<N>(terms, type, t, bits);
+      return;
+    }
+    u64 key[N];
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      key[j] = wide(terms, t[j].key);
+    show_keys<N>(terms, type, key, bits);
+  }
+  RS_METHOD static u64 keep(const rs_terms &terms, int type, Total t) {
+    u64 bits{};
+    show<1>(terms, type, &t, &bits);
+    return bits;
+  }
+};
+template <class K, bool FIRST> constexpr bool counts_elements<Indexed<K, K, true, FIRST, false>> = true;
+
+// An operator as it is; or in segments, which begin where an element says so: recurrences tell by a factor.
+template <class O> struct Unsegmented : O {
+  using Own = typename O::Total;
+  RS_METHOD static Own told(Own t, u32) {
+    return t;
+  }
+  RS_METHOD static Own started(Own t) {
+    return t;
+  }
+  RS_METHOD static Own own(Own t) {
+    return t;
+  }
+  RS_METHOD static u32 state(Own) {
+    return 0;
+  }
+};
+template <class O> struct InSegments : ByFlags<O, false, false> {
+  using Base = ByFlags<O, false, false>;
+  using Own = typename O::Total;
+  using Total = typename Base::Total;
+  RS_METHOD static Total started(Own t) {
+    return Base::of(t, 0);
+  }
+  RS_METHOD static Own own(Total t) {
+    return Base::whole(t);
+  }
+  RS_METHOD static u32 state(Total t) {
+    return t.state;
+  }
+};
+template <class A, class K> struct InSegments<LinearRecurrence<A, K>> : Resetting<LinearRecurrence<A, K>> {
+  using Own = typename LinearRecurrence<A, K>::Total;
+  RS_METHOD static Own started(Own t) {
+    return t;
+  }
+  RS_METHOD static Own own(Own t) {
+    return t;
+  }
+  RS_METHOD static u32 state(Own) {
+    return 0;
+  }
+};
+template <class O, bool SEGMENTED> struct UniversalOp { using type = Unsegmented<O>; };
+template <class O> struct UniversalOp<O, true> { using type = InSegments<O>; };
+template <class O> constexpr bool counts_elements<Unsegmented<O>> = counts_elements<O>;
+template <class O> constexpr bool counts_elements<InSegments<O>> = counts_elements<O>;
+template <class O> constexpr bool is_exact<Unsegmented<O>> = is_exact<O>;
