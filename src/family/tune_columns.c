@@ -326,8 +326,8 @@ static rs_shape pairs_shape(const rowscan_spec *spec, int arch) {
 /*
  * Few long columns, whose totals are of up to 32 bytes, with coefficients 24, or 16 where a stream of columns serves as
  * well, which is slow with masked halves: the walk over larger ones takes longer than a tile
- * (tests/results/h200_ba696e6_tuples.csv). Narrower elements in f64 are as well or better one by one: two columns of
- * f32 on an H100 0.88 of memcpy, 0.89 so with spills, of f16 0.65 and 0.38.
+ * (tests/results/HISTORY.md: h200_ba696e6_tuples). Narrower elements in f64 are as well or better one by one: two
+ * columns of f32 on an H100 0.88 of memcpy, 0.89 so with spills, of f16 0.65 and 0.38.
  */
 static rs_shape stream_tuples_shape(const rowscan_spec *spec, int arch, int columns, bool apart) {
   enum { MOST_BYTES = 32, MOST_PAIRED = 24, MOST_BESIDE = 16 };
