@@ -75,14 +75,6 @@ template <class P> struct UniversalEnds {
     store_bits<u32>(to + terms.word_at, (state & INSIDE) | ANY | (marked ? (u32)MARKED : 0));
   }
 };
-template <class P> RS_CALLED typename P::Acc started_called(const rs_terms &terms, const u8 *init) {
-  return UniversalEnds<P>::started(terms, init);
-}
-template <class P>
-RS_CALLED void keep_called(const UniversalRows &rows, u8 *to, const u8 *segments, typename P::Acc value) {
-  UniversalEnds<P>::keep(rows, to, segments, value);
-}
-
 // x[i] of N, i modulo N; in halves, for compilers would keep the numbers in memory to index them.
 template <int N, class T> RS_DEVICE T one_of(const T *x, int i) {
   if constexpr (N == 1) {
@@ -209,7 +201,8 @@ template <class P, int N> struct UniversalWarp {
   // ---- the ends of the lane's row
 
   RS_METHOD Acc started(Own without) const {
-    return exists() && rows.has(RS_INIT) ? started_called<P>(terms, begins(RS_INIT)[row]) : Op::started(without);
+    return exists() && rows.has(RS_INIT) ? UniversalEnds<P>::started(terms, begins(RS_INIT)[row])
+                                         : Op::started(without);
   }
   RS_METHOD Acc start() const {
     return started(U::neutral(terms));
@@ -218,7 +211,7 @@ template <class P, int N> struct UniversalWarp {
     return started(U::identity(terms));
   }
   RS_METHOD void keep(Acc value) const {
-    keep_called<P>(rows, begins(RS_TOTALS)[row], SEGMENTED ? begins(RS_SEGMENTS)[row] : nullptr, value);
+    UniversalEnds<P>::keep(rows, begins(RS_TOTALS)[row], SEGMENTED ? begins(RS_SEGMENTS)[row] : nullptr, value);
   }
 
   // ---- elements
@@ -250,7 +243,8 @@ template <class P, int N> struct UniversalWarp {
       if (anew || (count * (int)apart(a) & 15)) {
         RunsWay found = way_of<N>(runs(a));
         warp_barrier();
-        way(a) = found; // all lanes write the same
+        if (lane_index() == 0)
+          way(a) = found;
       }
     }
     warp_barrier();
@@ -502,7 +496,7 @@ template <class P, int N> struct UniversalWarp {
       begin = piece * terms.piece;
       end = end - begin < terms.piece ? end : begin + terms.piece;
     }
-    const bool whole = alike(terms.pieces > 1 && end - begin == terms.piece);
+    const bool whole = terms.pieces > 1 && end - begin == terms.piece;
     if (terms.phase == RS_TOTALS_OF_PIECES && !whole)
       return; // nobody asks for it
     const int tiles = (int)((end - begin + tile - 1) >> log_tile);
@@ -516,7 +510,7 @@ template <class P, int N> struct UniversalWarp {
     }
 #pragma unroll 1
     for (int t = -joins; t < tiles;) {
-      const bool join = alike(t < 0);
+      const bool join = t < 0;
       int todo = 1;
       if (!join) {
         const int most = terms.tiles_at_a_time << log_tile;
@@ -527,7 +521,7 @@ template <class P, int N> struct UniversalWarp {
         fetch_all(t == 0 || count != before);
       }
 #pragma unroll 1
-      for (int i = 0; alike(i < todo); i++) {
+      for (int i = 0; i < todo; i++) {
         const int k = join ? t + joins : of_rows ? 0 : t + i;
         Acc x[N];
         Notes notes;
@@ -583,7 +577,7 @@ template <class P, int N> struct UniversalWarp {
 
 // A warp has a group of rows, or a piece of each.
 template <class P, int N, int THREADS> RS_DEVICE void scan_universal(const UniversalRows &rows) {
-  const int warp = (int)thread_index() / 32, pieces = rows.terms.pieces;
+  const int warp = THREADS > 32 ? (int)thread_index() / 32 : 0, pieces = rows.terms.pieces;
   const i64 unit = (i64)block_index() * (THREADS / 32) + warp;
   if (unit >= rows.terms.units)
     return;

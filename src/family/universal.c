@@ -354,9 +354,10 @@ int64_t rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, con
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* So many elements of a lane that their totals fit into 128 registers, beside all else. */
+/* So many elements of a lane that their totals fit into 96 registers, beside all else. Blocks of a warp: the compiler
+ * knows then that all its lanes have the same numbers of rows and tiles, and keeps these in uniform registers. */
 void rs_tune_universal(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
-  enum { THREADS = 128, BLOCKS = 4, SYSTEM = 1024 }; /* of shared memory, for each block */
+  enum { THREADS = 32, BLOCKS = 20, SYSTEM = 1024 }; /* of shared memory, for each block */
   int total = rs_spec_register_bytes(spec);
   kernels[RS_KERNEL_ANY] = (rs_shape){.made_of = RS_TEMPLATE_UNIVERSAL,
                                       .threads = THREADS,
@@ -503,10 +504,10 @@ size_t rs_universal_bound(const rs_shape *shape, const rowscan_spec *spec) {
 }
 
 /* So many lanes a row that all of them have elements, but as few as leave rows side by side together; and so many tiles
- * at a time as four blocks of a multiprocessor have room for. */
+ * at a time as all blocks of a multiprocessor have room for. */
 rs_universal_cut rs_universal_share(rs_terms *terms, const rs_rows *rows, const rs_shape *shape,
                                     const rowscan_spec *spec) {
-  enum { ROOM = 12 * 1024, MOST_TILES = 8 };
+  enum { ROOM = 10 * 1024, MOST_TILES = 8 };
   const int total = rs_spec_register_bytes(spec), warps = shape->threads / 32, most = shape->shared_bytes / warps;
   const int64_t width = side_by_side(rows);
   const int by_length = log_of(rs_ceiling(rows->length, shape->vector), 5), by_width = 5 - log_of(width, 5);
