@@ -342,68 +342,36 @@ template <int N, class B> RS_DEVICE void turn(B *bits) {
     bits[N - 1 - j] = other;
   }
 }
-template <class W, int N, class B>
-RS_DEVICE void take_as(const u8 *copy, const LaneElements &e, const LaneBytes &from, B *bits) {
-  if (!from.in_words) {
-    each_byte_of<N>(from,
-                    [&](int j, int byte) { bits[j] = j < e.own ? (B) * reinterpret_cast<const W *>(copy + byte) : 0; });
-    return;
-  }
-  constexpr int ALL = N * (int)sizeof(W), K = (ALL < 16 ? ALL : 16) / (int)sizeof(W); // elements of a word
-#pragma unroll
-  for (int w = 0; w < N / K; w++) {
-    Vector<W, K> x = shared_vector<W, K>(reinterpret_cast<const W *>(copy + padded(from.at + w * K * (int)sizeof(W))));
-#pragma unroll
-    for (int j = 0; j < K; j++)
-      bits[w * K + j] = (B)x.at[j];
-  }
+// The bits of each; of those that the lane does not have, 0. Elements of up to 4 bytes by the words that they are in:
+// so one loop serves them all.
+template <int N, class B> RS_DEVICE void take_each(const u8 *copy, int bytes, int own, const LaneBytes &from, B *bits) {
+  if constexpr (sizeof(B) == 8)
+    if (bytes == 8) {
+      each_byte_of<N>(from,
+                      [&](int j, int byte) { bits[j] = j < own ? *reinterpret_cast<const u64 *>(copy + byte) : 0; });
+      return;
+    }
+  const u32 mask = bytes == 1 ? 0xff : bytes == 2 ? 0xffff : ~0u;
+  each_byte_of<N>(from, [&](int j, int byte) {
+    u32 word = j < own ? *reinterpret_cast<const u32 *>(copy + (byte & ~3)) : 0;
+    bits[j] = word >> 8 * (byte & 3) & mask;
+  });
 }
-// The bits of each; of those that the lane does not have, anything.
-template <int N, class B> RS_DEVICE void take_bits(const u8 *copy, const LaneElements &e, B *bits) {
-  const LaneBytes from = bytes_of<N>(e, false);
+// And back.
+template <class W, int N, class B> RS_DEVICE void give_as(u8 *copy, int own, const LaneBytes &to, const B *bits) {
+  each_byte_of<N>(to, [&](int j, int byte) {
+    if (j < own)
+      *reinterpret_cast<W *>(copy + byte) = (W)bits[j];
+  });
+}
+template <int N, class B>
+RS_DEVICE void give_each(u8 *copy, const LaneElements &e, const LaneBytes &to, const B *bits) {
   if (e.bytes == 1)
-    take_as<u8, N>(copy, e, from, bits);
+    give_as<u8, N>(copy, e.own, to, bits);
   else if (e.bytes == 2)
-    take_as<u16, N>(copy, e, from, bits);
+    give_as<u16, N>(copy, e.own, to, bits);
   else if (e.bytes == 4)
-    take_as<u32, N>(copy, e, from, bits);
+    give_as<u32, N>(copy, e.own, to, bits);
   else if constexpr (sizeof(B) == 8)
-    take_as<u64, N>(copy, e, from, bits);
-  if (from.in_words && e.reverse)
-    turn<N>(bits);
-}
-
-template <class W, int N, class B>
-RS_DEVICE void give_as(u8 *copy, const LaneElements &e, const LaneBytes &to, const B *bits) {
-  if (!to.in_words) {
-    each_byte_of<N>(to, [&](int j, int byte) {
-      if (j < e.own)
-        *reinterpret_cast<W *>(copy + byte) = (W)bits[j];
-    });
-    return;
-  }
-  constexpr int ALL = N * (int)sizeof(W), K = (ALL < 16 ? ALL : 16) / (int)sizeof(W);
-#pragma unroll
-  for (int w = 0; w < N / K; w++) {
-    Vector<W, K> y;
-#pragma unroll
-    for (int j = 0; j < K; j++)
-      y.at[j] = (W)bits[w * K + j];
-    if (e.own > 0)
-      share_vector<W, K>(reinterpret_cast<W *>(copy + padded(to.at + w * K * (int)sizeof(W))), y);
-  }
-}
-// And back. The bits are used up.
-template <int N, class B> RS_DEVICE void give_bits(u8 *copy, const LaneElements &e, B *bits) {
-  const LaneBytes to = bytes_of<N>(e, true);
-  if (to.in_words && e.reverse)
-    turn<N>(bits);
-  if (e.bytes == 1)
-    give_as<u8, N>(copy, e, to, bits);
-  else if (e.bytes == 2)
-    give_as<u16, N>(copy, e, to, bits);
-  else if (e.bytes == 4)
-    give_as<u32, N>(copy, e, to, bits);
-  else if constexpr (sizeof(B) == 8)
-    give_as<u64, N>(copy, e, to, bits);
+    give_as<u64, N>(copy, e.own, to, bits);
 }

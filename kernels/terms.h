@@ -82,13 +82,14 @@ typedef struct rs_terms {
   int log_lanes;       // lanes a row: 2^log_lanes
   int tiles_at_a_time; // that come to shared memory at once
   int rows_of_group;
-  int width, groups_of_width; // rows that are side by side, and their groups, of which the last may have fewer rows; 0:
-                              // groups follow one another
-  int phase;                  // of the two launches
-  int pieces;                 // of a row
-  int levels;                 // of its counter of tiles, and of pieces
-  long long piece;            // elements of one
-  long long units;            // groups, or pieces of groups
+  int groups_of_width; // of rows that are side by side, of which the last group may have fewer; 0: groups follow one
+                       // another
+  int phase;           // of the two launches
+  int pieces;          // of a row
+  int levels;          // of its counter of tiles, and of pieces
+  long long width;     // rows that are side by side
+  long long piece;     // elements of one
+  long long units;     // groups, or pieces of groups
   int digits_at, warp_bytes;
   int inputs, arrays; // of those that are fetched, and all; the outputs come last
   int array[RS_ALL_ARRAYS], begins_at[RS_ALL_ARRAYS], ways_at[RS_ALL_ARRAYS], copy_at[RS_ALL_ARRAYS];

@@ -75,6 +75,11 @@ template <class P> struct UniversalEnds {
     store_bits<u32>(to + terms.word_at, (state & INSIDE) | ANY | (marked ? (u32)MARKED : 0));
   }
 };
+// n / by, mostly of numbers that 32 bits have.
+RS_DEVICE u64 divided(u64 n, u64 by) {
+  return (n | by) >> 32 ? n / by : (u32)n / (u32)by;
+}
+
 // x[i] of N, i modulo N; in halves, for compilers would keep the numbers in memory to index them.
 template <int N, class T> RS_DEVICE T one_of(const T *x, int i) {
   if constexpr (N == 1) {
@@ -167,9 +172,9 @@ template <class P, int N> struct UniversalWarp {
     there = rows.count - number < rows_of_group ? (int)(rows.count - number) : rows_of_group;
     if (terms.groups_of_width) { // no group has rows of two widths
       const u32 width = (u32)group / (u32)terms.groups_of_width;
-      const int before = (int)((u32)group % (u32)terms.groups_of_width) * rows_of_group;
+      const i64 before = (i64)((u32)group - width * (u32)terms.groups_of_width) * rows_of_group;
       number = (i64)width * terms.width + before;
-      there = terms.width - before < rows_of_group ? terms.width - before : rows_of_group;
+      there = terms.width - before < rows_of_group ? (int)(terms.width - before) : rows_of_group;
     }
     warp_barrier(); // nobody asks for the rows before any more
 #pragma unroll 1
@@ -178,16 +183,8 @@ template <class P, int N> struct UniversalWarp {
       u64 left = (u64)(number + r);
 #pragma unroll 1
       for (int d = P::rank - 1; left; d--) { // until all dimensions before have index 0
-        u64 size = (u64)rows.shape[d], index = left;
-        if (left < size) {
-          left = 0;
-        } else if ((left | size) >> 32) {
-          index = left % size;
-          left /= size;
-        } else {
-          index = (u32)left % (u32)size;
-          left = (u32)left / (u32)size;
-        }
+        u64 size = (u64)rows.shape[d], outer = left < size ? 0 : divided(left, size), index = left - outer * size;
+        left = outer;
         each([&](int a) { at[a] += (i64)index * stride(a, d); });
       }
       each([&](int a) {
@@ -223,11 +220,8 @@ template <class P, int N> struct UniversalWarp {
     const RunsWay &it = way(a);
     return {it.in_copy, it.in_words != 0, all, terms.bytes[a], apart(a) < 0, row, slot, own, count};
   }
-  template <class B> RS_METHOD void take(int a, B *bits) const {
-    take_bits<N>(shared_byte(copy_at(a)), elements(a), bits);
-  }
-  RS_METHOD void give(int a, Bits *bits) const {
-    give_bits<N>(shared_byte(copy_at(a)), elements(a), bits);
+  RS_METHOD LaneCopy lane_copy(int a) const {
+    return {copy_at(a), elements(a)};
   }
   RS_METHOD bool masked() const {
     return terms.selects | terms.multiplies;
@@ -301,7 +295,7 @@ template <class P, int N> struct UniversalWarp {
   // Bit j: a segment begins with the lane's element j.
   RS_METHOD u32 beginnings() const {
     u64 bits[N], last = word_before;
-    take(RS_SEGMENTS, bits);
+    bits_all<N>(lane_copy(RS_SEGMENTS), bits);
     bool before = element() > 0; // whether anything tells of the element before
     if (terms.states && element() == 0 && exists() && rows.has(RS_INIT))
       before = mark_before(last);
@@ -336,36 +330,35 @@ template <class P, int N> struct UniversalWarp {
   struct MoreOf {
     const UniversalWarp &warp;
     template <class A> RS_METHOD void operator()(int k, A *z) const {
-      Bits bits[N];
-      warp.take(RS_MORE_IN + k, bits);
-      widen_all<N>(warp.terms.type[RS_MORE_IN + k], bits, z);
+      widen_all<N>(warp.terms.type[RS_MORE_IN + k], warp.lane_copy(RS_MORE_IN + k), z);
     }
   };
   // Elements as numbers; bit j of what it returns: element j is left out.
   RS_METHOD u32 numbers(Number *z) const {
-    Bits bits[N];
     u32 out = 0;
-    take(RS_IN, bits);
-    if (!U::MULTIPLIES && terms.omits)
+    if (!U::MULTIPLIES && terms.omits) {
+      Bits bits[N];
+      bits_all<N>(lane_copy(RS_IN), bits);
 #pragma unroll
       for (int j = 0; j < N; j++)
         out |= number_of((bits[j] & terms.in.value) > terms.in.most) << j;
-    U::template take<N>(terms, terms.type[RS_IN], bits, z);
-    if (masked()) {
-      take(RS_MASK, bits);
-      if (terms.selects)
+    }
+    U::template take<N>(terms, terms.type[RS_IN], lane_copy(RS_IN), z);
+    if (terms.selects) {
+      Bits bits[N];
+      bits_all<N>(lane_copy(RS_MASK), bits);
+#pragma unroll
+      for (int j = 0; j < N; j++)
+        out |= number_of((bits[j] & terms.mask.truth) == 0) << j;
+    }
+    if constexpr (U::MULTIPLIES)
+      if (terms.multiplies) {
+        Number by[N];
+        widen_all<N>(terms.type[RS_MASK], lane_copy(RS_MASK), by);
 #pragma unroll
         for (int j = 0; j < N; j++)
-          out |= number_of((bits[j] & terms.mask.truth) == 0) << j;
-      if constexpr (U::MULTIPLIES)
-        if (terms.multiplies) {
-          Number by[N];
-          widen_all<N>(terms.type[RS_MASK], bits, by);
-#pragma unroll
-          for (int j = 0; j < N; j++)
-            z[j] = z[j] * by[j];
-        }
-    }
+          z[j] = z[j] * by[j];
+      }
     if (U::MULTIPLIES && terms.omits)
 #pragma unroll
       for (int j = 0; j < N; j++)
@@ -431,17 +424,14 @@ template <class P, int N> struct UniversalWarp {
         for (int j = 0; j < N; j++)
           if (notes.begins >> j & 1)
             total[j] = U::identity(terms);
-    Bits bits[N];
     if constexpr (U::SECOND) {
 #pragma unroll 1
       for (int o = array(RS_SECOND) ? 1 : 0; o >= 0; o--) {
         const int a = o ? RS_SECOND : RS_OUT;
-        U::template output<N>(MoreOf{*this}, o, terms, terms.type[a], total, notes, bits);
-        give(a, bits);
+        U::template output<N>(MoreOf{*this}, o, terms, terms.type[a], total, notes, lane_copy(a));
       }
     } else {
-      U::template show<N>(terms, terms.type[RS_OUT], total, bits);
-      give(RS_OUT, bits);
+      U::template show<N>(terms, terms.type[RS_OUT], total, lane_copy(RS_OUT));
     }
   }
 
@@ -581,7 +571,7 @@ template <class P, int N, int THREADS> RS_DEVICE void scan_universal(const Unive
   const i64 unit = (i64)block_index() * (THREADS / 32) + warp;
   if (unit >= rows.terms.units)
     return;
-  const u32 group = pieces == 1 ? (u32)unit : (u32)unit / (u32)pieces;
+  const u32 group = pieces == 1 ? (u32)unit : (u32)unit / (u32)pieces; // a launch has less than 2^31 blocks
   UniversalWarp<P, N> all(rows, warp * rows.terms.warp_bytes);
   all.scan(group, (int)((u32)unit - group * pieces));
   delay();

@@ -64,82 +64,102 @@ template <class T, int N, class B, class A> RS_DEVICE void narrow_as(const A *x,
     bits[j] = to_bits<B>(Narrow<T>::from(x[j]));
 }
 
-// Of N elements of a type, numbers of type A. Numbers of 32 bits come from types of 32 bits at most.
-template <int N, class B, class A> RS_DEVICE void widen_here(int type, const B *bits, A *x) {
+// f.of<T>() of the type T that numbers of type A come from: those of 32 bits from types of 32 bits at most.
+template <class A, class F> RS_DEVICE void each_type(int type, const F &f) {
   constexpr bool FLOATS = !is_integer<A>, WIDE = sizeof(A) == 8;
   switch (type) {
   case RS_IS_F16:
     if constexpr (FLOATS)
-      widen_as<f16, N>(bits, x);
+      f.template of<f16>();
     break;
   case RS_IS_BF16:
     if constexpr (FLOATS)
-      widen_as<bf16, N>(bits, x);
+      f.template of<bf16>();
     break;
   case RS_IS_F32:
     if constexpr (FLOATS)
-      widen_as<f32, N>(bits, x);
+      f.template of<f32>();
     break;
   case RS_IS_F64:
     if constexpr (FLOATS && WIDE)
-      widen_as<f64, N>(bits, x);
+      f.template of<f64>();
     break;
   case RS_IS_I8:
-    widen_as<i8, N>(bits, x);
+    f.template of<i8>();
     break;
   case RS_IS_U8:
-    widen_as<u8, N>(bits, x);
+    f.template of<u8>();
     break;
   case RS_IS_I16:
-    widen_as<i16, N>(bits, x);
+    f.template of<i16>();
     break;
   case RS_IS_U16:
-    widen_as<u16, N>(bits, x);
+    f.template of<u16>();
     break;
   case RS_IS_I32:
     if constexpr (WIDE)
-      widen_as<i32, N>(bits, x);
+      f.template of<i32>();
     break;
   case RS_IS_U32:
     if constexpr (WIDE)
-      widen_as<u32, N>(bits, x);
+      f.template of<u32>();
     break;
   case RS_IS_I64:
     if constexpr (WIDE)
-      widen_as<i64, N>(bits, x);
+      f.template of<i64>();
     break;
   case RS_IS_U64:
     if constexpr (WIDE)
-      widen_as<u64, N>(bits, x);
+      f.template of<u64>();
     break;
   default:
-    widen_as<boolean, N>(bits, x);
+    f.template of<boolean>();
+  }
+}
+// And of the type that they become: of floats floats, of whole numbers whole ones, whose low bits they are.
+template <class A, class F> RS_DEVICE void each_narrow_type(int type, int bytes, const F &f) {
+  if constexpr (is_integer<A>) {
+    if (type == RS_IS_BOOL)
+      f.template of<boolean>();
+    else if (bytes == 1)
+      f.template of<u8>();
+    else if (bytes == 2)
+      f.template of<u16>();
+    else if (bytes == 4)
+      f.template of<u32>();
+    else if constexpr (sizeof(A) == 8)
+      f.template of<u64>();
+  } else if (type == RS_IS_F16) {
+    f.template of<f16>();
+  } else if (type == RS_IS_BF16) {
+    f.template of<bf16>();
+  } else if (type == RS_IS_F32) {
+    f.template of<f32>();
+  } else if constexpr (sizeof(A) == 8) {
+    f.template of<f64>();
   }
 }
 
-// Of N numbers, elements of a type: of floats floats, of whole numbers whole ones, whose low bits they are.
-template <int N, class B, class A> RS_DEVICE void narrow_here(int type, const A *x, B *bits) {
-  if constexpr (is_integer<A>) {
-    if (type == RS_IS_BOOL)
-      narrow_as<boolean, N>(x, bits);
-    else
-      narrow_as<A, N>(x, bits);
-  } else {
-    switch (type) {
-    case RS_IS_F16:
-      narrow_as<f16, N>(x, bits);
-      break;
-    case RS_IS_BF16:
-      narrow_as<bf16, N>(x, bits);
-      break;
-    case RS_IS_F32:
-      narrow_as<f32, N>(x, bits);
-      break;
-    default:
-      if constexpr (sizeof(A) == 8)
-        narrow_as<f64, N>(x, bits);
-    }
+// Of bits of N elements of a type, numbers of type A; and back, of as many bytes as a number has.
+template <int N, class B, class A> struct WidenBits {
+  const B *bits;
+  A *x;
+  template <class T> RS_METHOD void of() const {
+    widen_as<T, N>(bits, x);
   }
+};
+template <int N, class B, class A> struct NarrowBits {
+  const A *x;
+  B *bits;
+  template <class T> RS_METHOD void of() const {
+    narrow_as<T, N>(x, bits);
+  }
+};
+template <int N, class B, class A> RS_DEVICE void widen_here(int type, const B *bits, A *x) {
+  each_type<A>(type, WidenBits<N, B, A>{bits, x});
+}
+template <int N, class B, class A> RS_DEVICE void narrow_here(int type, const A *x, B *bits) {
+  each_narrow_type<A>(type, sizeof(A), NarrowBits<N, B, A>{x, bits});
 }
 
 // The same of one, called.
@@ -164,6 +184,85 @@ template <int N, class B, class A> RS_DEVICE void narrow_all(int type, const A *
     *bits = narrowed<B, A>(type, *x);
   else
     narrow_here<N>(type, x, bits);
+}
+
+// A lane's elements in a copy, as if they were bits. Where all lanes have whole words, a switch on the type goes from
+// these to numbers: with bits in between each way would move all of them to the same registers first.
+struct LaneCopy {
+  int copy_at;
+  LaneElements of;
+  RS_METHOD u8 *bytes() const {
+    return shared_byte(copy_at);
+  }
+};
+template <int N, class A> struct WidenWords {
+  const LaneCopy &from;
+  int at;
+  A *x;
+  template <class T> RS_METHOD void of() const {
+    using W = typename Word<sizeof(T)>::type;
+    constexpr int ALL = N * (int)sizeof(W), K = (ALL < 16 ? ALL : 16) / (int)sizeof(W); // elements of a word
+#pragma unroll
+    for (int w = 0; w < N / K; w++) {
+      auto word = shared_vector<W, K>(reinterpret_cast<const W *>(from.bytes() + padded(at + w * K * (int)sizeof(W))));
+#pragma unroll
+      for (int j = 0; j < K; j++)
+        x[w * K + j] = widen<A>(from_bits<T>(word.at[j]));
+    }
+  }
+};
+template <int N, class A> struct NarrowWords {
+  const A *x;
+  const LaneCopy &to;
+  int at;
+  template <class T> RS_METHOD void of() const {
+    using W = typename Word<sizeof(T)>::type;
+    constexpr int ALL = N * (int)sizeof(W), K = (ALL < 16 ? ALL : 16) / (int)sizeof(W);
+#pragma unroll
+    for (int w = 0; w < N / K; w++) {
+      Vector<W, K> word;
+#pragma unroll
+      for (int j = 0; j < K; j++)
+        word.at[j] = to_bits<W>(Narrow<T>::from(x[w * K + j]));
+      if (to.of.own > 0)
+        share_vector<W, K>(reinterpret_cast<W *>(to.bytes() + padded(at + w * K * (int)sizeof(W))), word);
+    }
+  }
+};
+template <int N, class A> RS_DEVICE void widen_all(int type, const LaneCopy &from, A *x) {
+  const LaneBytes bytes = bytes_of<N>(from.of, false);
+  if (bytes.in_words) {
+    each_type<A>(type, WidenWords<N, A>{from, bytes.at, x});
+    if (from.of.reverse)
+      turn<N>(x);
+  } else {
+    typename BitsFor<A>::type bits[N];
+    take_each<N>(from.bytes(), from.of.bytes, from.of.own, bytes, bits);
+    widen_here<N>(type, bits, x);
+  }
+}
+// Their bits.
+template <int N, class B> RS_DEVICE void bits_all(const LaneCopy &from, B *bits) {
+  const LaneBytes bytes = bytes_of<N>(from.of, false);
+  if (bytes.in_words) {
+    each_narrow_type<B>(RS_IS_U64, from.of.bytes, WidenWords<N, B>{from, bytes.at, bits});
+    if (from.of.reverse)
+      turn<N>(bits);
+  } else {
+    take_each<N>(from.bytes(), from.of.bytes, from.of.own, bytes, bits);
+  }
+}
+template <int N, class A> RS_DEVICE void narrow_all(int type, A *x, const LaneCopy &to) {
+  const LaneBytes bytes = bytes_of<N>(to.of, true);
+  if (bytes.in_words) {
+    if (to.of.reverse)
+      turn<N>(x);
+    each_narrow_type<A>(type, to.of.bytes, NarrowWords<N, A>{x, to, bytes.at});
+  } else {
+    typename BitsFor<A>::type bits[N];
+    narrow_here<N>(type, x, bits);
+    give_each<N>(to.bytes(), to.of, bytes, bits);
+  }
 }
 
 template <class W> RS_DEVICE u64 load_bits(const u8 *from) {
@@ -218,7 +317,7 @@ template <class O, bool MULTIPLY = false> struct UniversalNumbers {
   static constexpr bool MULTIPLIES = MULTIPLY, SECOND = false;
   static constexpr int MORE = 0;
 
-  template <int N> RS_METHOD static void take(const rs_terms &, int type, const Bits *bits, Number *x) {
+  template <int N, class B> RS_METHOD static void take(const rs_terms &, int type, const B &bits, Number *x) {
     widen_all<N>(type, bits, x);
   }
   template <int N, class F> RS_METHOD static void gather(const F &, const rs_terms &, Number *, Number *, Notes &) {
@@ -234,10 +333,10 @@ template <class O, bool MULTIPLY = false> struct UniversalNumbers {
   }
   RS_METHOD static Total first(const rs_terms &, int type, Bits bits) {
     Number x;
-    widen_all<1>(type, &bits, &x);
+    x = widened<Bits, Number>(type, bits);
     return O::begin(x);
   }
-  template <int N> RS_METHOD static void show(const rs_terms &, int type, const Total *t, Bits *bits) {
+  template <int N, class B> RS_METHOD static void show(const rs_terms &, int type, const Total *t, const B &bits) {
     Number x[N];
 #pragma unroll
     for (int j = 0; j < N; j++)
@@ -305,9 +404,9 @@ template <class A, int COUNT> struct UniversalRecurrence : UniversalNumbers<Line
   RS_METHOD static Total load(const rs_terms &, A x, A factor) {
     return {factor, x};
   }
-  template <int N, class F>
+  template <int N, class F, class B>
   RS_METHOD static void output(const F &f, int o, const rs_terms &terms, int type, const Total *t, Notes notes,
-                               Bits *bits) {
+                               const B &bits) {
     const int shows = terms.shows[o];
     A x[N];
 #pragma unroll
@@ -360,8 +459,9 @@ template <class A> struct UniversalLogSumExp : UniversalNumbers<Ordered<LogSumEx
     for (int j = 0; j < N; j++)
       x[j] = is_gradient(terms) ? t[j].sum : Op::store(t[j]);
   }
-  template <int N, class F>
-  RS_METHOD static void output(const F &f, int o, const rs_terms &terms, int type, const Total *t, Notes, Bits *bits) {
+  template <int N, class F, class B>
+  RS_METHOD static void output(const F &f, int o, const rs_terms &terms, int type, const Total *t, Notes,
+                               const B &bits) {
     A x[N], element[N], y[N];
     numbers<N>(terms, t, x);
     if (terms.shows[o] == RS_SHOWS_GRADIENT) {
@@ -416,7 +516,7 @@ template <class U> RS_DEVICE void store_state(const rs_terms &terms, u8 *to, typ
 struct UniversalFixed : UniversalNumbers<Sum<u64>, true> {
   using Number = f64;
   using Base = UniversalNumbers<Sum<u64>, true>;
-  template <int N> RS_METHOD static void take(const rs_terms &, int type, const u64 *bits, f64 *x) {
+  template <int N, class B> RS_METHOD static void take(const rs_terms &, int type, const B &bits, f64 *x) {
     widen_all<N>(type, bits, x);
   }
   template <int N, class F> RS_METHOD static void gather(const F &, const rs_terms &, f64 *, f64 *, Notes &) {
@@ -427,13 +527,13 @@ struct UniversalFixed : UniversalNumbers<Sum<u64>, true> {
   RS_METHOD static u64 first(const rs_terms &, int, u64 bits) {
     return bits;
   }
-  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, u64 *bits) {
+  template <int N, class B> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, const B &bits) {
     if (type == RS_IS_F64) {
       f64 x[N];
 #pragma unroll
       for (int j = 0; j < N; j++)
         x[j] = (f64)(i64)t[j] * terms.unit;
-      narrow_as<f64, N>(x, bits);
+      narrow_all<N>(RS_IS_F64, x, bits);
       return;
     }
     f32 x[N];
@@ -452,7 +552,7 @@ struct UniversalFixed : UniversalNumbers<Sum<u64>, true> {
 };
 
 // Keys of 64 bits that are in the order of the values, whatever type these have; turned, where the lowest is wanted.
-template <int N> RS_DEVICE void keys_of(const rs_terms &terms, int type, const u64 *bits, u64 *key) {
+template <int N, class B> RS_DEVICE void keys_of(const rs_terms &terms, int type, const B &bits, u64 *key) {
   const u64 nan = ~terms.turn;
   if (terms.numbers == RS_IS_F32) {
     f32 x[N];
@@ -477,7 +577,7 @@ template <int N> RS_DEVICE void keys_of(const rs_terms &terms, int type, const u
   for (int j = 0; j < N; j++)
     key[j] ^= terms.turn;
 }
-template <int N> RS_DEVICE void show_keys(const rs_terms &terms, int type, const u64 *turned, u64 *bits) {
+template <int N, class B> RS_DEVICE void show_keys(const rs_terms &terms, int type, const u64 *turned, const B &bits) {
   u64 key[N];
 #pragma unroll
   for (int j = 0; j < N; j++)
@@ -518,7 +618,7 @@ struct HighestKey : OfNumbers<u64> {
 template <> constexpr bool is_exact<HighestKey> = true;
 
 struct UniversalExtreme : UniversalNumbers<HighestKey> {
-  template <int N> RS_METHOD static void take(const rs_terms &terms, int type, const u64 *bits, u64 *key) {
+  template <int N, class B> RS_METHOD static void take(const rs_terms &terms, int type, const B &bits, u64 *key) {
     keys_of<N>(terms, type, bits, key);
   }
   RS_METHOD static u64 first(const rs_terms &terms, int type, u64 bits) {
@@ -526,7 +626,7 @@ struct UniversalExtreme : UniversalNumbers<HighestKey> {
     keys_of<1>(terms, type, &bits, &key);
     return key;
   }
-  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, u64 *bits) {
+  template <int N, class B> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, const B &bits) {
     show_keys<N>(terms, type, t, bits);
   }
   RS_METHOD static u64 keep(const rs_terms &terms, int type, u64 t) {
@@ -538,7 +638,7 @@ struct UniversalExtreme : UniversalNumbers<HighestKey> {
 
 // Joined by or, turned where they are to be joined by and; or by xor.
 template <class O> struct UniversalBits : UniversalNumbers<O> {
-  template <int N> RS_METHOD static void take(const rs_terms &terms, int type, const u64 *bits, u64 *x) {
+  template <int N, class B> RS_METHOD static void take(const rs_terms &terms, int type, const B &bits, u64 *x) {
     widen_all<N>(type, bits, x);
 #pragma unroll
     for (int j = 0; j < N; j++)
@@ -549,7 +649,7 @@ template <class O> struct UniversalBits : UniversalNumbers<O> {
     take<1>(terms, type, &bits, &x);
     return x;
   }
-  template <int N> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, u64 *bits) {
+  template <int N, class B> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, const B &bits) {
     u64 x[N];
 #pragma unroll
     for (int j = 0; j < N; j++)
@@ -572,7 +672,7 @@ template <class K, bool FIRST> struct UniversalIndex : UniversalNumbers<Indexed<
   static constexpr bool SECOND = true;
   template <int N, class F> RS_METHOD static void gather(const F &, const rs_terms &, u64 *, u64 *, Notes &) {
   }
-  template <int N> RS_METHOD static void take(const rs_terms &terms, int type, const u64 *bits, u64 *key) {
+  template <int N, class B> RS_METHOD static void take(const rs_terms &terms, int type, const B &bits, u64 *key) {
     keys_of<N>(terms, type, bits, key);
     if (sizeof(K) == 4 && terms.numbers == RS_IS_I64) // the sign is the highest of 64 bits
 #pragma unroll
@@ -594,10 +694,12 @@ template <class K, bool FIRST> struct UniversalIndex : UniversalNumbers<Indexed<
   RS_METHOD static Total first(const rs_terms &, int, u64) {
     return Op::neutral();
   }
-  template <int N> RS_METHOD static void show(const rs_terms &terms, int, const Total *t, u64 *bits) {
+  template <int N, class B> RS_METHOD static void show(const rs_terms &terms, int, const Total *t, const B &bits) {
+    u64 index[N];
 #pragma unroll
     for (int j = 0; j < N; j++)
-      bits[j] = t[j].index == Op::NONE ? ~(u64)0 : terms.reverse ? (u32)terms.last - t[j].index : t[j].index;
+      index[j] = t[j].index == Op::NONE ? ~(u64)0 : terms.reverse ? (u32)terms.last - t[j].index : t[j].index;
+    narrow_all<N>(RS_IS_I64, index, bits);
   }
   // A total as other kernels of such elements have it, whose key has 8 bytes or the lower half of these.
   RS_METHOD static Total load_state(const rs_terms &terms, const u8 *from) {
@@ -617,8 +719,9 @@ template <class K, bool FIRST> struct UniversalIndex : UniversalNumbers<Indexed<
     store_bits<u32>(to + terms.state_bytes + 4, t.count);
   }
   // The second output has the elements themselves, or what an extremum of nothing has: its key is the lowest.
-  template <int N, class F>
-  RS_METHOD static void output(const F &, int o, const rs_terms &terms, int type, const Total *t, Notes, u64 *bits) {
+  template <int N, class F, class B>
+  RS_METHOD static void output(const F &, int o, const rs_terms &terms, int type, const Total *t, Notes,
+                               const B &bits) {
     if (o == 0) {
       show<N>(terms, type, t, bits);
       return;

@@ -26,7 +26,8 @@ static int registers_of(const rs_bounds *bounds, int blocks) {
 }
 
 int rs_bounds_lower(const rs_bounds *bounds, int fewer) {
-  if (!bounds->threads || bounds->blocks - fewer < 1)
+  enum { WARP = 32 };
+  if (bounds->threads <= WARP || bounds->blocks - fewer < 1)
     return 0;
   int before = registers_of(bounds, bounds->blocks - fewer);
   for (int lower = fewer + 1; lower < bounds->blocks; lower++)

@@ -15,7 +15,8 @@ rs_bounds rs_bounds_read(const char *ptx);
 
 /*
  * By how many blocks the bounds must be lowered, more than by `fewer`, for a thread to have more registers than with
- * `fewer`. 0: no number of blocks gives it more.
+ * `fewer`. 0: no number of blocks gives it more; or blocks are warps, of which many are worth more than a few bytes of
+ * local memory (src/NOTES.md, "Universal kernels").
  */
 int rs_bounds_lower(const rs_bounds *bounds, int fewer);
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "candidates.h"
-#include "spec/arch.h"
 #include "spec/developer.h"
 #include "spec/types.h"
 #include "tune.h"
@@ -356,13 +355,13 @@ int64_t rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, con
 
 /* So many elements of a lane that their totals fit into 96 registers, beside all else. Blocks of a warp: the compiler
  * knows then that all its lanes have the same numbers of rows and tiles, and keeps these in uniform registers. */
-void rs_tune_universal(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
-  enum { THREADS = 32, BLOCKS = 20, SYSTEM = 1024 }; /* of shared memory, for each block */
+void rs_tune_universal(const rowscan_spec *spec, rs_shape kernels[]) {
+  enum { THREADS = 32, BLOCKS = 20, SHARED = 48 * 1024 }; /* which a block of any GPU may have */
   int total = rs_spec_register_bytes(spec);
   kernels[RS_KERNEL_ANY] = (rs_shape){.made_of = RS_TEMPLATE_UNIVERSAL,
                                       .threads = THREADS,
                                       .min_blocks = BLOCKS,
-                                      .shared_bytes = rs_arch_shared_bytes(arch) - SYSTEM,
+                                      .shared_bytes = SHARED,
                                       .warps = 1,
                                       .chunks = 1,
                                       .lanes = 32,
@@ -460,12 +459,13 @@ static void tell_groups(rs_terms *terms, const rs_rows *rows, const rs_shape *sh
     most = rs_larger(most, rs_smaller(most * terms->tiles_at_a_time, MOST));
   bool whole = width > 1 && width <= most;
   terms->rows_of_group = (int)(whole ? most / width * width : most);
-  terms->width = terms->groups_of_width = 0;
+  terms->width = 0;
+  terms->groups_of_width = 0;
   terms->units = rs_ceiling(rows->count, terms->rows_of_group);
   if (width > most) {
-    terms->width = (int)rs_smaller(width, INT32_MAX);
-    terms->groups_of_width = (int)rs_ceiling(width, most);
-    terms->units = rows->count / width * terms->groups_of_width;
+    terms->width = width;
+    terms->units = rows->count / width * rs_ceiling(width, most);
+    terms->groups_of_width = (int)rs_smaller(rs_ceiling(width, most), INT32_MAX); /* more than a launch has blocks */
   }
   terms->units *= terms->pieces;
 }
@@ -525,7 +525,7 @@ rs_universal_cut rs_universal_share(rs_terms *terms, const rs_rows *rows, const 
     else
       break;
   }
-  return (rs_universal_cut){.blocks = rs_smaller(rs_ceiling(terms->units, warps), INT32_MAX),
+  return (rs_universal_cut){.blocks = rs_ceiling(terms->units, warps),
                             .shared = (int64_t)warps * terms->warp_bytes,
                             .workspace = terms->pieces > 1 ? (size_t)(rows->count * terms->pieces * total) : 0};
 }

@@ -169,10 +169,11 @@ static rowscan_status launch_with(launching *run, const work *all, void *workspa
 
 static rowscan_status launch(rs_program *program, const rs_rows *rows, void *workspace, size_t bytes, CUstream stream);
 
-/* In the caller's workspace, if it is large enough. */
+/* In the caller's workspace, if it is large enough, and on words of totals. */
 static rowscan_status launch_other(rs_program *serving, const rs_rows *rows, void *workspace, size_t bytes,
                                    CUstream stream) {
-  bool own = workspace && rs_kernels_scratch(&serving->kernels, rows) > bytes;
+  enum { WORD = 16 };
+  bool own = workspace && (rs_kernels_scratch(&serving->kernels, rows) > bytes || (uintptr_t)workspace % WORD);
   return launch(serving, rows, own ? NULL : workspace, own ? 0 : bytes, stream);
 }
 
@@ -220,7 +221,15 @@ static rowscan_status launch_told(launching *run, const rs_rows *rows, void *wor
   rs_pack(&run->arguments, rows, run->program->spec.flags);
   all.cut = rs_universal_share(&terms, rows, run->shape, &run->program->spec);
   all.needed = all.cut.workspace;
-  return all.needed ? launch_with(run, &all, workspace, bytes) : launch_all(run, &all, false);
+  if (all.cut.blocks > INT32_MAX)
+    return rs_fail(ROWSCAN_UNSUPPORTED, "rows: %lld: a universal kernel would need %lld blocks, and a launch has %d",
+                   (long long)rows->count, (long long)all.cut.blocks, INT32_MAX);
+  if (!all.needed)
+    return launch_all(run, &all, false);
+  pthread_mutex_lock(&run->program->pairs); /* what the second launch reads the first one has left */
+  status = launch_with(run, &all, workspace, bytes);
+  pthread_mutex_unlock(&run->program->pairs);
+  return status;
 }
 
 static rowscan_status launch(rs_program *program, const rs_rows *rows, void *workspace, size_t bytes, CUstream stream) {

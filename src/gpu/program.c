@@ -147,6 +147,7 @@ static void open_alone(rs_program *program, rs_gpu *gpu, const rowscan_spec *spe
   const rs_device *device = &gpu->device;
   int arch = rs_compiled_arch(spec, given);
   *program = (rs_program){.gpu = gpu, .spec = *spec, .arch = arch, .runnable = runnable};
+  pthread_mutex_init(&program->pairs, NULL); /* which cannot fail with no attributes */
   rs_kernels_open(&program->kernels, &program->spec, rs_tuned_arch(gpu->builder, spec, arch),
                   runnable ? device->multiprocessors : 0, device->peak_gbs);
   rs_modules_open(&program->modules, gpu, &program->spec, &program->kernels.geometry, arch, runnable);
@@ -184,6 +185,7 @@ void rs_program_close(rs_program *program) {
   if (program->runnable)
     unload_program(program);
   rs_modules_close(&program->modules);
+  pthread_mutex_destroy(&program->pairs);
 }
 
 size_t rs_program_bound(rs_program *program) {

@@ -27,7 +27,8 @@ typedef struct rs_program {
   rs_kernels kernels;
   rs_modules modules;
   rs_workspaces workspaces;
-  _Atomic(struct rs_program *) any;       /* the same for any length, which serves until kernels are made: tiers.h */
+  pthread_mutex_t pairs;            /* of launches that come one after another, whatever threads share their stream */
+  _Atomic(struct rs_program *) any; /* the same for any length, which serves until kernels are made: tiers.h */
   _Atomic(struct rs_program *) universal; /* that serves where the other is not made either */
   struct rs_program *otherwise;           /* of one that is preferred: the one that serves until its kernel is made */
   atomic_bool given_up;                   /* that can't be had, so that the other serves for good */

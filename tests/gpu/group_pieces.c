@@ -2,6 +2,7 @@
  * group_pieces.c - rows that are few and long, so that warps have pieces of them, by universal kernels
  * SPDX-License-Identifier: MIT
  */
+#include <pthread.h>
 #include <string.h>
 
 #include "check.h"
@@ -45,6 +46,68 @@ static void check_spec(const char *text, data_kind data, random_source *random) 
   rowscan_plan_destroy(host);
 }
 
+/* ---- threads that share a stream --------------------------------------------------------------------------------- */
+
+enum { THREADS = 2, TIMES = 40 }; /* more than after which a stream keeps its workspace */
+
+typedef struct queueing {
+  test_case test;
+  rowscan_plan *host;
+  check_run run;
+  device_stream stream;
+  pthread_barrier_t *together;
+} queueing;
+
+static bool prepare(queueing *it, int64_t length, random_source *random) {
+  rowscan_spec spec = {.size = sizeof spec, .length = length};
+  if (!suite_ok(rowscan_spec_complete(&spec), "a spec") ||
+      !suite_ok(rowscan_plan_create(&it->host, suite.host, &spec), "a plan on the host"))
+    return false;
+  case_dense(&it->test, &spec, 1, 1, random);
+  return check_prepare(&it->run, &it->test, it->host);
+}
+
+static void *queue_one(void *of) {
+  queueing *it = of;
+  pthread_barrier_wait(it->together);
+  universal_queue(&it->run, it->stream);
+  return NULL;
+}
+
+static void queue_at_once(queueing all[THREADS]) {
+  pthread_t thread[THREADS];
+  for (int i = 0; i < THREADS; i++)
+    check_reset(&all[i].run, all[i].stream);
+  for (int i = 0; i < THREADS; i++)
+    pthread_create(&thread[i], NULL, queue_one, &all[i]);
+  for (int i = 0; i < THREADS; i++)
+    pthread_join(thread[i], NULL);
+  for (int i = 0; i < THREADS; i++)
+    check_verify(&all[i].run, all[i].stream);
+}
+
+/* Two launches a run, of two threads: the second launch must find what its own first one left. */
+static void check_threads(random_source *random) {
+  device_stream stream = device_stream_new();
+  pthread_barrier_t together;
+  queueing all[THREADS] = {{.host = NULL}};
+  bool ready = true;
+  pthread_barrier_init(&together, NULL, THREADS);
+  for (int i = 0; i < THREADS; i++) {
+    all[i].stream = stream;
+    all[i].together = &together;
+    ready = ready && prepare(&all[i], 20000 + 3000 * i, random);
+  }
+  for (int time = 0; ready && time < TIMES; time++)
+    queue_at_once(all);
+  for (int i = 0; i < THREADS; i++) {
+    check_free(&all[i].run);
+    rowscan_plan_destroy(all[i].host);
+  }
+  pthread_barrier_destroy(&together);
+  device_stream_free(stream);
+}
+
 void group_pieces(void) {
   enum { SPECS = sizeof specs / sizeof *specs };
   for (int i = 0; i < SPECS; i++) {
@@ -53,4 +116,6 @@ void group_pieces(void) {
       for (data_kind data = DATA_GENTLE; data < DATA_KINDS; data++)
         check_spec(specs[i], data, &random);
   }
+  random_source random = random_for(suite.seed, 54, 0);
+  check_threads(&random);
 }

@@ -582,6 +582,7 @@ START_TEST(fewer_blocks_leave_more_registers) {
       {512, 2, {1, 0}},
       {1024, 1, {0}},
       {32, 1, {0}},
+      {32, 20, {0}}, /* blocks of a warp keep their number */
   };
   for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
     rs_bounds bounds = {given[i].threads, given[i].blocks};

@@ -11,6 +11,7 @@
 #include "../support/lot.h"
 #include "../support/run_tests.h"
 #include "family/choose.h"
+#include "family/universal.h"
 
 static int multiprocessors = 132;
 
@@ -281,6 +282,59 @@ START_TEST(a_run_needs_what_its_rows_do) {
 }
 END_TEST
 
+/* ---- universal kernels ------------------------------------------------------------------------------------------- */
+
+/* Of sums of bytes, `outer` x 2 x `width` along dimension 1, or rows of `length` if that is not 0. */
+static rs_universal_cut share(rs_terms *terms, int64_t outer, int64_t width, int64_t length) {
+  rowscan_spec spec = {.size = sizeof spec, .in_type = ROWSCAN_U8, .out_type = ROWSCAN_U8, .length = 2}, own;
+  rs_rows rows = {.rank = 2, .shape = {outer, width}, .count = outer * width, .length = 2}, told;
+  for (int a = RS_IN; a <= RS_OUT; a++)
+    rows.array[a] = (rs_operand){.data = (void *)4096, .bytes = 1, .step = width, .stride = {2 * width, 1}};
+  if (length) {
+    spec.length = rows.length = length;
+    for (int a = RS_IN; a <= RS_OUT; a++)
+      rows.array[a] = (rs_operand){.data = (void *)4096, .bytes = 1, .step = 1, .stride = {width * length, length}};
+  }
+  ck_assert(!rowscan_spec_complete(&spec) && rs_universal_spec(&spec, &own));
+  ck_assert_int_eq(rs_universal_rows(&told, terms, &rows, &spec, 0), 1);
+  rs_geometry geometry = rs_tune(&own, 90);
+  rs_shape shape = geometry.shape[RS_KERNEL_ANY];
+  shape.multiprocessors = 132;
+  return rs_universal_share(terms, &told, &shape, &own);
+}
+
+/* One binary serves all GPUs of a generation, of which some have little shared memory for a block. */
+START_TEST(universal_kernels_fit_all_gpus) {
+  enum { LEAST = 48 * 1024 };
+  rowscan_spec specs[RS_MOST_UNIVERSAL];
+  int count = rs_universal_all(specs);
+  for (int i = 0; i < count; i++)
+    ck_assert_int_le(rs_tune(&specs[i], 80).shape[RS_KERNEL_ANY].shared_bytes, LEAST);
+}
+END_TEST
+
+START_TEST(universal_kernels_share_rows) {
+  static const struct {
+    int64_t outer, width, length;
+  } given[] = {{1, 2149580800, 0}, {3, 33, 0}, {1, INT64_C(1) << 33, 0}, {100, 7, 0}, {1, 1, 1 << 28},
+               {1000000, 1, 7},    {1, 1, 5},  {2, 1, INT64_C(1) << 40}};
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+    rs_terms terms;
+    rs_universal_cut cut = share(&terms, given[i].outer, given[i].width, given[i].length);
+    int64_t groups = terms.units / terms.pieces, rows = given[i].outer * given[i].width;
+    ck_assert_int_eq(cut.blocks, terms.units);
+    ck_assert_int_le(cut.shared, 48 * 1024);
+    ck_assert_int_ge(groups * terms.rows_of_group, rows);
+    if (terms.groups_of_width) {
+      ck_assert_int_eq(terms.width, given[i].width);
+      ck_assert_int_eq(groups, given[i].outer * terms.groups_of_width);
+    }
+    ck_assert_int_ge(terms.pieces * terms.piece, given[i].length ? given[i].length : 2);
+    ck_assert((cut.workspace != 0) == (terms.pieces > 1));
+  }
+}
+END_TEST
+
 int main(void) {
   lot_tell();
   Suite *suite = suite_create("launch");
@@ -290,6 +344,8 @@ int main(void) {
   lot_add_test(cases, choices_beside_tiles);
   lot_add_loop_test(cases, no_kernel_is_missing_or_idle, 0, 1);
   lot_add_test(cases, a_run_needs_what_its_rows_do);
+  tcase_add_test(cases, universal_kernels_fit_all_gpus);
+  tcase_add_test(cases, universal_kernels_share_rows);
   suite_add_tcase(suite, cases);
   return run_tests(suite);
 }
