@@ -600,9 +600,9 @@ typedef struct rowscan_options {
  *     run's own kernel, which later runs use. A graph that was captured before keeps its kernel.
  *   - COMPILE_NEVER does the same without the thread. The log has one warning where universal kernels serve for good.
  *   - COMPILE_NOW waits until the run's own kernel is compiled.
- * rowscan_plan_prepare waits for a plan's own kernels whatever the option is, and fails where these cannot be had, even
- * if universal kernels serve the plan's runs. Closing a context, and the end of the
- * process, wait for a kernel that the thread is compiling; fork() does not.
+ * rowscan_plan_prepare waits for a plan's own kernels whatever the option is. Where these cannot be had, and universal
+ * kernels serve the plan's runs, it makes ready those. Closing a context, and the end of the process, wait for a kernel
+ * that the thread is compiling; fork() does not.
  *
  * Errors: BAD_ARGUMENT; NO_DEVICE (no GPU has that ordinal; with ENGINE_AUTO only if other GPUs exist); OUT_OF_MEMORY;
  * with ENGINE_CUDA also NO_DRIVER, CUDA_FAILED and UNSUPPORTED (a GPU older than sm_75). If `devices` names several

@@ -231,7 +231,7 @@ rowscan_status rs_table_ready(rs_table *table, rs_gpu *gpu, const rowscan_spec *
   rowscan_status status = rs_table_take(table, gpu, spec, rows, &taken);
   if (status)
     return status;
-  status = rs_program_prepare(&taken->program, rows, 1);
+  status = rs_tiers_prepare(&taken->program, rows, 1);
   rs_table_give(table, taken);
   return status;
 }

@@ -334,6 +334,12 @@ rowscan_status rs_tiers_ready(rs_program *program, const rs_rows *rows) {
   return status;
 }
 
+rowscan_status rs_tiers_prepare(rs_program *program, const rs_rows *rows, int threads) {
+  rowscan_status status = rs_program_prepare(program, rows, threads);
+  bool none = status == ROWSCAN_NO_COMPILER || status == ROWSCAN_NOT_CACHED;
+  return none && program->gpu->tiers ? rs_tiers_ready(program, rows) : status;
+}
+
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
 void rs_tiers_open(rs_tiers *tiers, rs_gpu *gpu, rowscan_compile compile) {

@@ -57,6 +57,9 @@ void rs_tiers_close(rs_tiers *tiers); /* after it was stopped */
  */
 rowscan_status rs_tiers_ready(rs_program *program, const rs_rows *rows);
 
+/* rs_program_prepare(); or what serves instead, where a program's own kernels cannot be had for want of a compiler. */
+rowscan_status rs_tiers_prepare(rs_program *program, const rs_rows *rows, int threads);
+
 /*
  * The program that serves a run of a program whose kernel is not loaded: this one, if the cache had the kernel or the
  * run must wait for it, else one whose kernel is ready, for any length or universal. With the device's context current.

@@ -76,8 +76,7 @@ void rs_plan_destroy(rowscan_plan *plan) {
 }
 
 rowscan_status rs_plan_prepare(rowscan_plan *plan, const rs_rows *rows) {
-  return plan->program.arch ? rs_program_prepare(&plan->program, rows, rs_host_threads(plan->context->host))
-                            : ROWSCAN_OK;
+  return plan->program.arch ? rs_tiers_prepare(&plan->program, rows, rs_host_threads(plan->context->host)) : ROWSCAN_OK;
 }
 
 rowscan_status rs_plan_run(rowscan_plan *plan, const rowscan_spec *spec, const rs_rows *rows, void *workspace,

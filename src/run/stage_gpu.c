@@ -282,7 +282,7 @@ static rowscan_status make_plan(ring *r, site *on, int64_t number) {
   r->spec.length = p.part.elements;
   rowscan_status status =
       *plan ? ROWSCAN_OK : rs_table_take(&on->context->programs, &on->context->gpu, &r->spec, &rows, plan);
-  return status ? status : rs_program_prepare(rs_table_program(*plan), &rows, 1);
+  return status ? status : rs_tiers_prepare(rs_table_program(*plan), &rows, 1);
 }
 
 /* After all that they queued is done. */

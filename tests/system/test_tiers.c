@@ -279,9 +279,15 @@ START_TEST(universal_kernels_serve_without_a_compiler) {
   rowscan_plan *plan;
   ck_assert_msg(!rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = ROWSCAN_ANY_LENGTH)), "%s",
                 rowscan_last_error());
+  ck_assert_msg(!rowscan_plan_prepare(plan, NULL), "%s", rowscan_last_error());
   run_plan(plan, own, 300, 300);
   run_plan(plan, own, 1, 1);
   rowscan_plan_destroy(plan);
+  const int64_t shape[] = {ROWS, 70};
+  rowscan_problem problem = problem_of(own->device_in, own->device_out, shape, 1);
+  ck_assert_msg(!rowscan_prepare(context, &problem), "%s", rowscan_last_error());
+  problem.op = ROWSCAN_PROD; /* which has no kernel here */
+  ck_assert_int_eq(rowscan_prepare(context, &problem), ROWSCAN_NO_COMPILER);
   ck_assert_msg(!rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.length = 0)), "%s", rowscan_last_error());
   rowscan_plan_destroy(plan);
   ck_assert_int_eq(rowscan_plan_create(&plan, context, ROWSCAN_SPEC(.op = ROWSCAN_PROD, .length = 5)),
