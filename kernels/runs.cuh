@@ -18,7 +18,7 @@
 // A byte of a copy in shared memory. 16 are left out after each 128: else lanes whose elements are a power of two apart
 // would wait for one another.
 RS_DEVICE constexpr int padded(int byte) {
-  return byte + (byte >> 7 << 4);
+  return byte + (byte >> 7) * 16; // of lanes without elements it may be negative
 }
 
 // The block's dynamic shared memory, whose bytes are counted here: a pointer that is handed on would not say that it is
