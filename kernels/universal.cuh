@@ -120,7 +120,7 @@ template <class P, int N> struct UniversalWarp {
 
   RS_METHOD UniversalWarp(const UniversalRows &all, int memory)
       : rows(all), terms(all.terms), room(memory), log(all.terms.log_lanes), row((int)lane_index() >> log),
-        place((int)lane_index() & ((1 << log) - 1)) {
+        place((int)lane_index() & ((1 << log) - 1)), count(0) {
   }
   RS_METHOD bool exists() const {
     return row < there;
@@ -234,7 +234,7 @@ template <class P, int N> struct UniversalWarp {
 #pragma unroll 1
     for (int i = 0; i < terms.arrays; i++) {
       const int a = terms.array[i];
-      if (anew || (count * (int)apart(a) & 15)) {
+      if (anew || ((u32)count * (u32)apart(a) & 15)) {
         RunsWay found = way_of<N>(runs(a));
         warp_barrier();
         if (lane_index() == 0)
@@ -402,9 +402,8 @@ template <class P, int N> struct UniversalWarp {
 
   RS_METHOD void show(const Notes &notes, Acc *prefix) const {
     const i64 left = rows.length - element(); // of the row
-    if (exists() && rows.has(RS_TOTALS) && left > 0 && left <= N) {
+    if (exists() && rows.has(RS_TOTALS) && left > 0 && left <= N)
       keep(one_of<N>(prefix + 1, (int)left - 1));
-    }
     if (rows.exclusive && element() == 0)
       prefix[0] = empty();
     Acc *shown = prefix + 1;
@@ -508,7 +507,7 @@ template <class P, int N> struct UniversalWarp {
         first = begin + ((i64)t << log_tile);
         count = end - first < most ? (int)(end - first) : most;
         todo = of_rows ? (there + rows_of_tile - 1) / rows_of_tile : (count + tile - 1) >> log_tile;
-        fetch_all(t == 0 || count != before);
+        fetch_all(count != before);
       }
 #pragma unroll 1
       for (int i = 0; i < todo; i++) {

@@ -426,9 +426,11 @@ static void tell_arrays(rs_terms *terms, const rs_rows *rows) {
       terms->array[terms->arrays++] = a;
 }
 
-/* Pieces of rows of which there are too few. */
-enum { ENOUGH = 8, WANTED = 16, LEAST_TILES = 8, JOINS = 16, USUAL = 128 }; /* warps of a multiprocessor; tiles */
+/* Warps of a multiprocessor, of which fewer leave it idle, and that pieces are cut for; tiles of a row that is cut, at
+ * least, and of totals that a warp joins, at most; multiprocessors, where they are not known. */
+enum { ENOUGH = 8, WANTED = 16, LEAST_TILES = 8, JOINS = 16, USUAL = 128 };
 
+/* Pieces of rows of which there are too few. */
 static void tell_pieces(rs_terms *terms, const rs_rows *rows, const rs_shape *shape) {
   int64_t tile = (int64_t)shape->vector << terms->log_lanes, tiles = rs_ceiling(rows->length, tile);
   int64_t groups = rs_ceiling(rows->count, 32 >> terms->log_lanes), piece = tiles;
@@ -498,9 +500,8 @@ static int tell_room(rs_terms *terms, const rs_rows *rows, const rs_shape *shape
 
 /* Totals that all pieces of a launch have, at most: see tell_pieces(). */
 size_t rs_universal_bound(const rs_shape *shape, const rowscan_spec *spec) {
-  enum { MOST = 24, USUAL = 128 };
   int multiprocessors = shape->multiprocessors ? shape->multiprocessors : USUAL;
-  return (size_t)MOST * (size_t)multiprocessors * 32 * (size_t)rs_spec_register_bytes(spec);
+  return (size_t)(ENOUGH + WANTED) * (size_t)multiprocessors * 32 * (size_t)rs_spec_register_bytes(spec);
 }
 
 /* So many lanes a row that all of them have elements, but as few as leave rows side by side together; and so many tiles
