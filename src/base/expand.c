@@ -52,6 +52,15 @@ static size_t take_distance(reader *from, unsigned which, size_t recent[RECENT])
   return distance;
 }
 
+/* Few bytes, as most steps have: in one move of more, where there is room for these. */
+enum { AT_ONCE = 16 };
+static bool move(unsigned char *to, const unsigned char *from, size_t length, size_t room) {
+  if (length > AT_ONCE || room < AT_ONCE)
+    return false;
+  memcpy(to, from, AT_ONCE);
+  return true;
+}
+
 /* The two may overlap: a copy repeats what it has just written. */
 static void copy(unsigned char *to, size_t distance, size_t length) {
   while (length > distance) {
@@ -68,9 +77,11 @@ bool rs_expand(unsigned char *to, size_t count, const unsigned char *squeezed, s
   while (done < count && !from.failed) {
     unsigned token = next_byte(&from), which = token >> 3 & 7;
     size_t literals = read_length(&from, token >> 6, 3);
-    if (from.failed || literals > count - done || literals > (size_t)(from.end - from.at))
+    size_t left = (size_t)(from.end - from.at), room = count - done;
+    if (from.failed || literals > room || literals > left)
       return false;
-    memcpy(to + done, from.at, literals);
+    if (!move(to + done, from.at, literals, left < room ? left : room))
+      memcpy(to + done, from.at, literals);
     from.at += literals;
     done += literals;
     if (done == count)
@@ -78,7 +89,8 @@ bool rs_expand(unsigned char *to, size_t count, const unsigned char *squeezed, s
     size_t length = (which ? 2 : 4) + read_length(&from, token & 7, 7), distance = take_distance(&from, which, recent);
     if (from.failed || !distance || distance > done || length > count - done)
       return false;
-    copy(to + done, distance, length);
+    if (distance < AT_ONCE || !move(to + done, to + done - distance, length, count - done))
+      copy(to + done, distance, length);
     done += length;
   }
   return !from.failed && done == count && from.at == from.end;
