@@ -1,10 +1,12 @@
-// runs.cuh - elements of several rows between global and shared memory, whatever strides they have, as runs of bytes
+// runs.cuh - the elements of a warp's tile: each lane's own from where they are, or by way of a run of bytes
 // SPDX-License-Identifier: MIT
 //
-// A warp has a tile of each array: `count` elements of each of its rows. In memory they are runs: one of all, where
-// rows lie one after another; one of each row; one of each step, where rows lie beside one another; or single elements.
-// In shared memory runs follow one another, in the order of memory.
+// A lane takes N neighbours of a row. Where a tile's elements follow one another in memory they are a run: they come to
+// shared memory in words of 16 bytes, whatever byte the run begins at, and lanes take them there; results go back the
+// same way. Any others a lane loads and stores itself, one by one: columns, beside which other lanes have theirs, and
+// rows with gaps.
 #pragma once
+#include "fetches.cuh"
 #include "terms.h"
 #include "types.cuh"
 
@@ -15,49 +17,6 @@
 #define RS_CALLED static __attribute__((noinline))
 #endif
 
-// A byte of a copy in shared memory. 16 are left out after each 128: else lanes whose elements are a power of two apart
-// would wait for one another.
-RS_DEVICE constexpr int padded(int byte) {
-  return byte + (byte >> 7) * 16; // of lanes without elements it may be negative
-}
-
-// The block's dynamic shared memory, whose bytes are counted here: a pointer that is handed on would not say that it is
-// one to shared memory.
-RS_DEVICE u8 *shared_byte(int byte) {
-  RS_DYNAMIC_SHARED(memory);
-  return memory + byte;
-}
-
-struct Runs {
-  int begins; // in shared memory: where each row begins, its first element of the scan
-  i64 apart;  // bytes from an element to the next one of the scan
-  int bytes;  // of an element
-  int rows;   // at least one
-  i64 first;  // element of each row
-  int count;
-  bool whole; // rows have no more elements
-
-  RS_METHOD u8 *begin(int row) const {
-    return reinterpret_cast<u8 *const *>(shared_byte(begins))[row];
-  }
-};
-
-// Where elements are in a copy: element e, in memory, of row r is byte e * element + (skew + e * slide) % 16 + r * row.
-struct InCopy {
-  int skew, row, element, slide;
-};
-
-struct RunsWay {
-  InCopy in_copy;
-  int runs, bytes, word; // runs, bytes of one, and bytes that go at once
-  int in_words;          // lanes have whole words
-  int across;            // each step has a run, else each row
-  int askew;             // each run begins at another byte of a word
-  i64 between;           // across: bytes from run to run
-  i64 apart;             // in a run, from a word to the next
-};
-static_assert(sizeof(RunsWay) <= RS_WAY_BYTES, "has room");
-
 // A branch that is not to become selections of both its ways.
 RS_DEVICE void stay_branch() {
 #ifdef __CUDACC__
@@ -65,99 +24,34 @@ RS_DEVICE void stay_branch() {
 #endif
 }
 
-// Whole words of 16 bytes that have a run, wherever it begins.
-RS_DEVICE constexpr int pitch_of(int run) {
-  return (run + 30) & -16;
+// A byte of a copy in shared memory. 16 are left out after each 128: else lanes whose elements are a power of two apart
+// would wait for one another.
+RS_DEVICE constexpr int padded(int byte) {
+  return byte + (byte >> 7) * 16; // of lanes without elements it may be negative
 }
 
-RS_DEVICE i64 low_of(const Runs &a) { // from where a row begins to its lowest element of the tile
-  return (a.apart < 0 ? a.first + a.count - 1 : a.first) * a.apart;
+// The block's dynamic shared memory: where it begins, and a byte of it. A pointer that is handed on would not say that
+// it is one to shared memory; and the compiler would rather ask anew where that begins, each time, than keep it.
+RS_DEVICE int shared_begin() {
+#ifdef __CUDACC__
+  RS_DYNAMIC_SHARED(memory);
+  u32 begin = shared_address(memory);
+  forget(begin);
+  return (int)begin;
+#else
+  return 0;
+#endif
 }
-RS_DEVICE RunsWay find_way(const Runs &a) {
-  const i64 size = a.apart < 0 ? -a.apart : a.apart, low = low_of(a);
-  const bool dense = size == a.bytes;
-  const u8 *first = a.begin(0);
-  const int all = a.count * a.bytes, skew = (int)((u64)(first + low) & 15);
-  if (dense && a.rows == 1)
-    return {{skew, all, a.bytes, 0}, 1, all, 16, 0, 0, 0, 0, 16};
-  bool joined = dense && a.whole, beside = !dense; // as far as the lane sees
-  u64 rows_bits = 0;
-#pragma unroll 1
-  for (int row = (int)lane_index(); row < a.rows; row += 32) {
-    const u8 *own = a.begin(row);
-    joined = joined && own - first == (i64)row * all;
-    beside = beside && own - first == row * a.bytes;
-    rows_bits |= (u64)(own + low);
-  }
-  if (dense && !any_lane(!joined))
-    return {{skew, all, a.bytes, 0}, 1, a.rows * all, 16, 0, 0, 0, 0, 16};
-  const bool across = !dense && !any_lane(!beside);
-  const int run = across ? a.rows * a.bytes : all;
-  int word = a.bytes;
-  if (dense || across) {
-    const u64 bits = (across ? (u64)(first + low) | (u64)size : rows_bits) | (u64)run;
-    word = 16;
-    while (any_lane((bits & (u64)(word - 1)) != 0))
-      word /= 2;
-  }
-  if (across && word < 16 && run >= 16) // each with bytes before it that are not its own
-    return {{skew, a.bytes, pitch_of(run), (int)size & 15}, a.count, run, 16, 0, 1, 1, size, 16};
-  return {{0, across ? a.bytes : run, across ? run : a.bytes, 0},
-          across ? a.count : a.rows,
-          run,
-          word,
-          0,
-          across,
-          0,
-          size,
-          dense || across ? word : size};
-}
-// For lanes that have N elements each.
-template <int N> RS_DEVICE RunsWay way_of(const Runs &a) {
-  RunsWay way = find_way(a);
-  const InCopy &c = way.in_copy;
-  const int all = N * a.bytes, word = all < 16 ? all : 16;
-  const int bits = c.skew | (a.rows > 1 ? c.row : 0) | (a.apart < 0 ? a.count * a.bytes : 0);
-  way.in_words = c.element == a.bytes && !c.slide && !(bits & (word - 1));
-  return way;
+RS_DEVICE u8 *shared_byte(int byte) {
+#ifdef __CUDACC__
+  return static_cast<u8 *>(__cvta_shared_to_generic((u32)byte));
+#else
+  RS_DYNAMIC_SHARED(memory);
+  return memory + byte;
+#endif
 }
 
-// The words of a warp's lane, one after another: each word's byte in the copy, not yet padded, and its place in memory.
-struct LaneWords {
-  const Runs &a;
-  const RunsWay &way;
-  const i64 low;
-  int in_run, all, ahead, rest; // words of a run, and of all; the next one is so many runs and words further on
-  int number, run, at;
-
-  RS_METHOD LaneWords(const Runs &runs, const RunsWay &of)
-      : a(runs), way(of), low(low_of(runs)), in_run((of.askew ? of.in_copy.element : of.bytes) / of.word),
-        all(in_run * of.runs), ahead(32 / in_run), rest(32 - ahead * in_run), number((int)lane_index()),
-        run(number / in_run), at(number - run * in_run) {
-  }
-  RS_METHOD bool any() const {
-    return number < all;
-  }
-  RS_METHOD int byte() const {
-    return padded(number * way.word);
-  }
-  RS_METHOD int skew() const { // of the run
-    return (way.in_copy.skew + run * way.in_copy.slide) & 15;
-  }
-  RS_METHOD u8 *memory() const {
-    u8 *begin = way.across ? a.begin(0) + run * way.between : a.begin(run);
-    return begin + low + at * way.apart;
-  }
-  RS_METHOD void next() {
-    number += 32;
-    run += ahead;
-    at += rest;
-    if (at >= in_run) {
-      at -= in_run;
-      run++;
-    }
-  }
-};
+// ---- runs ---------------------------------------------------------------------------------------------------------
 
 // A word of up to 8 bytes, or an element.
 RS_DEVICE void copy_word(int bytes, u8 *to, const u8 *from) {
@@ -182,155 +76,247 @@ RS_DEVICE void copy_part(int bytes, u8 *to, const u8 *from, int begin, int end) 
   }
 }
 
-// Runs that begin anywhere, in words of 16 bytes: f(in the copy, in memory, byte of the word at which the run begins,
-// and ends).
-template <class F> RS_DEVICE void each_word_askew(const Runs &a, const RunsWay &way, u8 *copy, const F &f) {
-#pragma unroll 1
-  for (LaneWords w(a, way); w.any(); w.next()) {
-    const int skew = w.skew(), begin = skew - 16 * w.at;
-    if (begin + way.bytes > 0)
-      f(copy + w.byte(), w.memory() - skew, begin, begin + way.bytes);
-  }
-}
+// A run in memory, and its copy, in which it begins at byte `skew`, before these are padded. Where it begins at that
+// byte of a word in memory, too, words of 16 bytes are words of both: so inputs always lie.
+struct Run {
+  u8 *memory;
+  int size;    // bytes
+  int element; // bytes of one
+  int copy;    // in shared memory
+  int skew;
 
-RS_DEVICE void fetch_words(const Runs &a, const RunsWay &way, u8 *copy) {
-#pragma unroll 1
-  for (LaneWords w(a, way); w.any(); w.next()) {
-    u8 *to = copy + w.byte(), *from = w.memory();
-    if (way.word == 16)
-      fetch(reinterpret_cast<u128 *>(to), reinterpret_cast<const u128 *>(from));
-    else if (way.word == 8)
-      fetch(reinterpret_cast<u64 *>(to), reinterpret_cast<const u64 *>(from));
-    else
-      fetch(reinterpret_cast<u32 *>(to), reinterpret_cast<const u32 *>(from));
+  RS_METHOD int begins() const {
+    return (int)((u64)memory & 15);
   }
-}
-// Of 1 or 2 bytes, for which fetch() would wait: several at a time.
-RS_DEVICE void fetch_small_words(const Runs &a, const RunsWay &way, u8 *copy) {
-  constexpr int AT_A_TIME = 4;
-  const bool bytes = way.word == 1;
+  // The words of memory that the run has parts of, from the lane's first one on: f(byte after the first, in memory).
+  template <class F> RS_METHOD void each_word(const F &f) const {
+    constexpr int STEP = 16 * 32;
+    const int end = begins() + size, lane = 16 * (int)lane_index();
+    u8 *in_memory = memory - begins() + lane;
 #pragma unroll 1
-  for (LaneWords w(a, way); w.any();) {
-    u32 word[AT_A_TIME];
-    int to[AT_A_TIME];
+    for (int byte = lane; byte < end; byte += STEP, in_memory += STEP)
+      f(byte, in_memory);
+  }
+  RS_METHOD u8 *in_copy(int byte) const {
+    return shared_byte(copy + padded(byte));
+  }
+  // Of memory the bytes from `least` up to `most` may be read. All lanes come here.
+  RS_METHOD void fetch_words(u64 least, u64 most) const {
+    const u64 begin = (u64)memory - (u64)skew, end = begin + (u64)((skew + size + 15) & -16);
+    if (begin >= least && end <= most)
+      each_word([&](int byte, const u8 *from) {
+        fetch(reinterpret_cast<u128 *>(in_copy(byte)), reinterpret_cast<const u128 *>(from));
+      });
+    else
+      each_word(
+          [&](int byte, const u8 *from) { copy_part(element, in_copy(byte), from, skew - byte, skew + size - byte); });
+  }
+  // 16 bytes of the copy from any byte on.
+  RS_METHOD u128 word_askew(int byte) const {
+    const u32 bits = 8 * ((u32)byte & 3);
+    u32 part[5];
 #pragma unroll
-    for (int i = 0; i < AT_A_TIME; i++, w.next()) {
-      to[i] = w.any() ? w.byte() : -1;
-      if (w.any())
-        word[i] = bytes ? load_stream(w.memory()) : load_stream(reinterpret_cast<const u16 *>(w.memory()));
-    }
+    for (int i = 0; i < 5; i++)
+      part[i] = *reinterpret_cast<const u32 *>(in_copy((byte & ~3) + 4 * i));
+    u128 word;
 #pragma unroll
-    for (int i = 0; i < AT_A_TIME; i++)
-      if (to[i] >= 0) {
-        if (bytes)
-          copy[to[i]] = (u8)word[i];
-        else
-          *reinterpret_cast<u16 *>(copy + to[i]) = (u16)word[i];
+    for (int i = 0; i < 4; i++)
+      word.part[i] = funnel_right(part[i], part[i + 1], bits);
+    return word;
+  }
+  RS_METHOD void store_words() const {
+    const int first = begins(), end = first + size, further = skew - first;
+    each_word([&](int byte, u8 *to) {
+      const bool whole = byte >= first && byte + 16 <= end;
+      if (whole && further % 16 == 0) {
+        send(reinterpret_cast<u128 *>(to), reinterpret_cast<const u128 *>(in_copy(byte + further)));
+      } else if (whole) {
+        store_word(reinterpret_cast<u128 *>(to), word_askew(byte + further));
+      } else { // elements one by one
+#pragma unroll 1
+        for (int part = 0; part < 16; part += element)
+          if (byte + part >= first && byte + part < end)
+            copy_word(element, to + part, in_copy(byte + part + further));
       }
+    });
   }
-}
-
-// The words of 16 bytes that one run has parts of, from the lane's first one on: f(byte, in the copy, in memory).
-template <class F> RS_DEVICE void each_word_of_one(const Runs &a, const RunsWay &way, u8 *copy, const F &f) {
-  constexpr int STEP = 16 * 32;
-  const int end = way.in_copy.skew + way.bytes, lane = 16 * (int)lane_index();
-  u8 *to = copy + padded(lane), *from = a.begin(0) + low_of(a) - way.in_copy.skew + lane;
-#pragma unroll 1
-  for (int byte = lane; byte < end; byte += STEP, to += padded(STEP), from += STEP)
-    f(byte, to, from);
-}
-// Fetches a tile; what others than the lane itself fetch is there after fetch_wait() and warp_barrier(). Of the array
-// the bytes from `least` up to `most` may be read. All lanes come here, as in what follows.
-RS_DEVICE void fetch_runs(const Runs &a, const RunsWay &way, u64 least, u64 most, u8 *copy) {
-  if (way.runs == 1 && way.word == 16) {
-    const u64 begin = (u64)(a.begin(0) + low_of(a) - way.in_copy.skew);
-    const bool inside = begin >= least && begin + (u64)((way.in_copy.skew + way.bytes + 15) & -16) <= most;
-    if (inside)
-      each_word_of_one(a, way, copy, [&](int, u8 *to, const u8 *from) {
-        fetch(reinterpret_cast<u128 *>(to), reinterpret_cast<const u128 *>(from));
-      });
-    else
-      each_word_of_one(a, way, copy, [&](int byte, u8 *to, const u8 *from) {
-        copy_part(a.bytes, to, from, way.in_copy.skew - byte, way.in_copy.skew + way.bytes - byte);
-      });
-  } else if (way.askew) {
-    each_word_askew(a, way, copy, [&](u8 *to, const u8 *from, int begin, int end) {
-      if ((u64)from >= least && (u64)from + 16 <= most)
-        fetch(reinterpret_cast<u128 *>(to), reinterpret_cast<const u128 *>(from));
-      else
-        copy_part(a.bytes, to, from, begin, end);
-    });
-  } else if (way.word >= 4)
-    fetch_words(a, way, copy);
-  else
-    fetch_small_words(a, way, copy);
-}
-RS_DEVICE void store_words(const Runs &a, const RunsWay &way, const u8 *copy) {
-#pragma unroll 1
-  for (LaneWords w(a, way); w.any(); w.next()) {
-    u8 *to = w.memory();
-    const u8 *from = copy + w.byte();
-    if (way.word == 16)
-      send(reinterpret_cast<u128 *>(to), reinterpret_cast<const u128 *>(from));
-    else
-      copy_word(way.word, to, from);
-  }
-}
-// And back.
-RS_DEVICE void store_runs(const Runs &a, const RunsWay &way, u8 *copy) {
-  if (way.runs == 1 && way.word == 16)
-    each_word_of_one(a, way, copy, [&](int byte, u8 *from, u8 *to) {
-      if (byte >= way.in_copy.skew && byte + 16 <= way.in_copy.skew + way.bytes)
-        send(reinterpret_cast<u128 *>(to), reinterpret_cast<const u128 *>(from));
-      else
-        copy_part(a.bytes, to, from, way.in_copy.skew - byte, way.in_copy.skew + way.bytes - byte);
-    });
-  else if (way.askew)
-    each_word_askew(a, way, copy, [&](u8 *from, u8 *to, int begin, int end) {
-      if (begin <= 0 && end >= 16)
-        send(reinterpret_cast<u128 *>(to), reinterpret_cast<const u128 *>(from));
-      else
-        copy_part(a.bytes, to, from, begin, end);
-    });
-  else
-    store_words(a, way, copy);
-}
+};
 
 // ---- a lane's own elements ----------------------------------------------------------------------------------------
 
-// N neighbours of a row in the order of the scan, number `place` of them; a lane has `own` of them, 0 to N.
+// Where they are: in memory, or in the copy of a run. There a lane has whole words of 16 bytes, or of all its elements
+// if these are fewer; or as many bytes from any byte on, as inputs may lie. One by one: results of several rows,
+// between which lanes have fewer than N.
+enum LaneWay { IN_MEMORY, IN_WORDS, ASKEW, ONE_BY_ONE };
+
+// N neighbours of a row in the order of the scan, of which the lane has the first `own`, 0 to N.
 struct LaneElements {
-  InCopy in_copy;
-  bool in_words; // all lanes have whole words, if `all`: that each has N of them, or none
-  bool all;
-  int bytes;
-  bool reverse;
-  int row, place, own, count;
+  int bytes; // of an element
+  int own;
+  int most;     // no lane has more than these
+  int way;      // LaneWay
+  bool reverse; // in a run, the first is the highest
+  int copy;     // in a run: that of shared memory
+  int at;       // byte of the copy: of the first element if one by one, else of the lowest
+  u8 *memory;   // else: the first
+  i64 apart;    // to the next
+
+  RS_METHOD bool packed() const {
+    return way == IN_WORDS || way == ASKEW;
+  }
+  RS_METHOD u8 *byte(int more) const {
+    return shared_byte(copy + padded(at + more));
+  }
 };
 
-// Where they are in a copy: the byte of the first one, but for its skew; the bytes to the next one, and what its skew
-// slides on. In words: the byte of the lowest. Those that a lane does not have may be read, and not written.
-struct LaneBytes {
-  bool in_words;
-  int at, next, skew, slide;
-};
-template <int N> RS_DEVICE LaneBytes bytes_of(const LaneElements &e, bool writes) {
-  const int at = e.row * e.in_copy.row, apart = e.in_copy.element, slide = e.in_copy.slide;
-  if (e.in_words && (e.all || !(e.reverse || writes))) {
-    stay_branch();
-    const int low = (e.reverse ? e.count - (e.place + 1) * N : e.place * N) * e.bytes + at + e.in_copy.skew;
-    return {true, e.own > 0 ? low : 0, 0, 0, 0};
-  }
-  const int first = e.reverse ? e.count - 1 - e.place * N : e.place * N;
-  return {false, at + first * apart, e.reverse ? -apart : apart, e.in_copy.skew + first * slide,
-          e.reverse ? -slide : slide};
-}
-// Element after element, f(j, byte).
-template <int N, class F> RS_DEVICE void each_byte_of(const LaneBytes &lane, const F &f) {
-  int at = lane.at, skew = lane.skew;
+// f(j) of the elements that a lane may have: four at a time are passed over where none has them.
+template <int N, class F> RS_DEVICE void each_of(int most, const F &f) {
+  constexpr int PART = N < 4 ? N : 4;
 #pragma unroll
-  for (int j = 0; j < N; j++, at += lane.next, skew += lane.slide)
-    f(j, padded(at + (skew & 15)));
+  for (int part = 0; part < N; part += PART)
+    if (part < most) {
+#pragma unroll
+      for (int j = part; j < part + PART; j++)
+        f(j);
+    }
+}
+
+// f.of<W>() of the word that an element has: of 8 bytes only if EIGHT.
+template <bool EIGHT, class F> RS_DEVICE void each_size(int bytes, const F &f) {
+  if (bytes == 1)
+    f.template of<u8>();
+  else if (bytes == 2)
+    f.template of<u16>();
+  else if (!EIGHT || bytes == 4)
+    f.template of<u32>();
+  else if constexpr (EIGHT)
+    f.template of<u64>();
+}
+
+// Element j of words; and as one of them, from the first one on.
+template <class W> RS_DEVICE W word_element(const u32 *word, int j) {
+  if constexpr (sizeof(W) == 8) {
+    return (u64)word[2 * j + 1] << 32 | word[2 * j];
+  } else {
+    constexpr int OF_WORD = 4 / (int)sizeof(W);
+    return (W)(word[j / OF_WORD] >> 8 * (int)sizeof(W) * (j % OF_WORD));
+  }
+}
+template <class W> RS_DEVICE void put_element(u32 *word, int j, W element) {
+  if constexpr (sizeof(W) == 8) {
+    word[2 * j] = (u32)element;
+    word[2 * j + 1] = (u32)(element >> 32);
+  } else {
+    constexpr int OF_WORD = 4 / (int)sizeof(W);
+    const u32 bits = (u32)element << 8 * (int)sizeof(W) * (j % OF_WORD);
+    word[j / OF_WORD] = j % OF_WORD ? word[j / OF_WORD] | bits : bits;
+  }
+}
+
+// A place in global memory: else what has been kept in shared memory could be a pointer to anything.
+template <class T> RS_DEVICE T *in_memory(T *at) {
+#ifdef __CUDACC__
+  __builtin_assume(__isGlobal(at));
+#endif
+  return at;
+}
+// The bits of each, as a B, in memory; of those that the lane does not have, 0. And back, or one by one to a copy.
+template <int N, class B> struct LoadEach {
+  const LaneElements &from;
+  u32 *word;
+  template <class W> RS_METHOD void of() const {
+    const u8 *at = in_memory(from.memory);
+    each_of<N>(from.most, [&](int j) {
+      if (j < from.own)
+        put_element<B>(word, j, *reinterpret_cast<const W *>(at));
+      at += from.apart;
+    });
+  }
+};
+template <int N, class B> RS_DEVICE void load_each(const LaneElements &from, u32 *word) {
+#pragma unroll
+  for (int i = 0; i < N * (int)sizeof(B) / 4; i++)
+    word[i] = 0;
+  each_size<sizeof(B) == 8>(from.bytes, LoadEach<N, B>{from, word});
+}
+template <int N, class B> struct StoreEach {
+  const LaneElements &to;
+  const u32 *word;
+  template <class W> RS_METHOD void of() const {
+    if (to.way == IN_MEMORY) {
+      u8 *at = in_memory(to.memory);
+      each_of<N>(to.most, [&](int j) {
+        if (j < to.own)
+          *reinterpret_cast<W *>(at) = (W)word_element<B>(word, j);
+        at += to.apart;
+      });
+      return;
+    }
+    const int apart = to.reverse ? -(int)sizeof(W) : (int)sizeof(W);
+    each_of<N>(to.most, [&](int j) {
+      if (j < to.own)
+        *reinterpret_cast<W *>(to.byte(j * apart)) = (W)word_element<B>(word, j);
+    });
+  }
+};
+template <int N, class B> RS_DEVICE void store_each(const LaneElements &to, const u32 *word) {
+  each_size<sizeof(B) == 8>(to.bytes, StoreEach<N, B>{to, word});
+}
+
+// Elements of W in words of 4 bytes, in the order of memory, between the copy of a run and registers.
+template <int N, class W> constexpr int LANE_WORDS = N *(int)sizeof(W) / 4;
+template <int N, class B> struct TakeWords {
+  const LaneElements &from;
+  u32 *word;
+  template <class W> RS_METHOD void of() const {
+    constexpr int COUNT = LANE_WORDS<N, W>, EACH = COUNT < 4 ? COUNT : 4;
+#pragma unroll
+    for (int i = COUNT; i < LANE_WORDS<N, B>; i++)
+      word[i] = 0; // or the compiler would keep those of the tile before
+    if (from.way == IN_WORDS) {
+#pragma unroll
+      for (int i = 0; i < COUNT; i += EACH) {
+        auto words = shared_vector<u32, EACH>(reinterpret_cast<const u32 *>(from.byte(4 * i)));
+#pragma unroll
+        for (int k = 0; k < EACH; k++)
+          word[i + k] = words.at[k];
+      }
+      return;
+    }
+    const u32 bits = sizeof(W) < 4 ? 8 * ((u32)from.at & 3) : 0;
+    auto whole = [&](int i) { return *reinterpret_cast<const u32 *>(from.byte(4 * i - (int)(bits / 8))); };
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+      word[i] = whole(i);
+    if constexpr (sizeof(W) < 4) {
+      const u32 after = whole(COUNT);
+#pragma unroll
+      for (int i = 0; i < COUNT; i++)
+        word[i] = funnel_right(word[i], i + 1 < COUNT ? word[i + 1] : after, bits);
+    }
+  }
+};
+template <int N, class B> RS_DEVICE void take_words(const LaneElements &from, u32 *word) {
+  each_size<sizeof(B) == 8>(from.bytes, TakeWords<N, B>{from, word});
+}
+template <int N> struct GiveWords {
+  const LaneElements &to;
+  const u32 *word;
+  template <class W> RS_METHOD void of() const {
+    constexpr int COUNT = LANE_WORDS<N, W>, EACH = COUNT < 4 ? COUNT : 4;
+#pragma unroll
+    for (int i = 0; i < COUNT; i += EACH) {
+      Vector<u32, EACH> words;
+#pragma unroll
+      for (int k = 0; k < EACH; k++)
+        words.at[k] = word[i + k];
+      if (to.own > 0)
+        share_vector<u32, EACH>(reinterpret_cast<u32 *>(to.byte(4 * i)), words);
+    }
+  }
+};
+template <int N, class B> RS_DEVICE void give_words(const LaneElements &to, const u32 *word) {
+  each_size<sizeof(B) == 8>(to.bytes, GiveWords<N>{to, word});
 }
 
 template <int N, class B> RS_DEVICE void turn(B *bits) {
@@ -341,37 +327,4 @@ template <int N, class B> RS_DEVICE void turn(B *bits) {
     bits[j] = bits[N - 1 - j];
     bits[N - 1 - j] = other;
   }
-}
-// The bits of each; of those that the lane does not have, 0. Elements of up to 4 bytes by the words that they are in:
-// so one loop serves them all.
-template <int N, class B> RS_DEVICE void take_each(const u8 *copy, int bytes, int own, const LaneBytes &from, B *bits) {
-  if constexpr (sizeof(B) == 8)
-    if (bytes == 8) {
-      each_byte_of<N>(from,
-                      [&](int j, int byte) { bits[j] = j < own ? *reinterpret_cast<const u64 *>(copy + byte) : 0; });
-      return;
-    }
-  const u32 mask = bytes == 1 ? 0xff : bytes == 2 ? 0xffff : ~0u;
-  each_byte_of<N>(from, [&](int j, int byte) {
-    u32 word = j < own ? *reinterpret_cast<const u32 *>(copy + (byte & ~3)) : 0;
-    bits[j] = word >> 8 * (byte & 3) & mask;
-  });
-}
-// And back.
-template <class W, int N, class B> RS_DEVICE void give_as(u8 *copy, int own, const LaneBytes &to, const B *bits) {
-  each_byte_of<N>(to, [&](int j, int byte) {
-    if (j < own)
-      *reinterpret_cast<W *>(copy + byte) = (W)bits[j];
-  });
-}
-template <int N, class B>
-RS_DEVICE void give_each(u8 *copy, const LaneElements &e, const LaneBytes &to, const B *bits) {
-  if (e.bytes == 1)
-    give_as<u8, N>(copy, e.own, to, bits);
-  else if (e.bytes == 2)
-    give_as<u16, N>(copy, e.own, to, bits);
-  else if (e.bytes == 4)
-    give_as<u32, N>(copy, e.own, to, bits);
-  else if constexpr (sizeof(B) == 8)
-    give_as<u64, N>(copy, e.own, to, bits);
 }

@@ -10,9 +10,6 @@
 // Row dimensions that a universal kernel has strides for.
 #define RS_UNIVERSAL_RANK 6
 
-// Shared memory for the way in which a tile's elements lie (kernels/runs.cuh).
-#define RS_WAY_BYTES 64
-
 // Rows that are cut into pieces take two launches.
 enum { RS_WHOLE_ROWS, RS_TOTALS_OF_PIECES, RS_PREFIXES };
 
@@ -46,6 +43,10 @@ enum {
   RS_IS_ELEMENT, // of gradients; one that is its result ends a segment, where there are segments
   RS_IS_RESULT
 };
+// What is taken of an array on the way in: flags, or from RS_TAKES_NUMBERS on numbers, of elements, of the mask that
+// multiplies them, and from RS_TAKES_FURTHER on of a further input.
+enum { RS_TAKES_SEGMENTS, RS_TAKES_MASK, RS_TAKES_NAN, RS_TAKES_NUMBERS, RS_TAKES_MULTIPLIER, RS_TAKES_FURTHER };
+#define RS_MOST_TAKES (5 + RS_MOST_MORE)
 enum { RS_SHOWS_TOTAL, RS_SHOWS_WEIGHED, RS_SHOWS_CHOSEN, RS_SHOWS_RETURNS, RS_SHOWS_GRADIENT };
 
 // Which elements of an array count as true, and which are no numbers, by their bits.
@@ -80,8 +81,7 @@ typedef struct rs_terms {
 
   // How warps share the rows, and the shared memory of one.
   int log_lanes;       // lanes a row: 2^log_lanes
-  int tiles_at_a_time; // that come to shared memory at once
-  int rows_of_group;
+  int rows_of_group;   // of rows of one tile, those of several tiles
   int groups_of_width; // of rows that are side by side, of which the last group may have fewer; 0: groups follow one
                        // another
   int phase;           // of the two launches
@@ -91,8 +91,16 @@ typedef struct rs_terms {
   long long piece;     // elements of one
   long long units;     // groups, or pieces of groups
   int digits_at, warp_bytes;
-  int inputs, arrays; // of those that are fetched, and all; the outputs come last
-  int array[RS_ALL_ARRAYS], begins_at[RS_ALL_ARRAYS], ways_at[RS_ALL_ARRAYS], copy_at[RS_ALL_ARRAYS];
+  int takes, fetches, stores;
+  struct {
+    int array, as; // RS_TAKES_SEGMENTS ...
+  } take[RS_MOST_TAKES];
+  int uses, use[RS_ALL_ARRAYS];                           // arrays of elements that there are
+  int fetch[RS_ALL_ARRAYS], store[2];                     // arrays that come and go as runs (kernels/runs.cuh)
+  int is_run[RS_ALL_ARRAYS];                              // whether one does
+  int begins_at[RS_ALL_ARRAYS], places_at[RS_ALL_ARRAYS]; // where its rows begin, and lanes' elements
+  int copy_at[RS_ALL_ARRAYS], room[RS_ALL_ARRAYS];        // inputs have two copies of so many bytes, which take turns
+  long long apart[RS_ALL_ARRAYS];                         // bytes from an element to the next one
   unsigned long long begin[RS_ALL_ARRAYS], end[RS_ALL_ARRAYS]; // of an array: the bytes that may be read
 } rs_terms;
 

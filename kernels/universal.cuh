@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 //
 // What a kernel is compiled for is how totals are combined. A warp combines a tile of so many rows at a time as a
-// launch tells: 32 lanes of one row, or one lane of 32 rows, or what lies between. Elements of several tiles come to
-// shared memory at once as bytes, each array by itself, whether its rows lie one after another or side by side
-// (runs.cuh), and become numbers where a lane takes its own; results go back the same way.
+// launch tells: 32 lanes of one row, or one lane of 32 rows, or what lies between. Each lane takes its own elements of
+// an array where they are in memory, or from a run of bytes in shared memory (runs.cuh), and makes numbers of them;
+// results go back the same way. The next tile's runs are on their way meanwhile.
 //
 // Rows that are few and long are cut into pieces of 2^k tiles, which warps have, in two launches: the first leaves the
 // total of each piece in the workspace; in the second each warp joins those before its own.
@@ -75,6 +75,14 @@ template <class P> struct UniversalEnds {
     store_bits<u32>(to + terms.word_at, (state & INSIDE) | ANY | (marked ? (u32)MARKED : 0));
   }
 };
+// The number of the lowest bit that is set, of which there is one.
+RS_DEVICE int lowest_bit(u32 word) {
+#ifdef __CUDACC__
+  return __ffs((int)word) - 1;
+#else
+  return __builtin_ctz(word);
+#endif
+}
 // n / by, mostly of numbers that 32 bits have.
 RS_DEVICE u64 divided(u64 n, u64 by) {
   return (n | by) >> 32 ? n / by : (u32)n / (u32)by;
@@ -101,26 +109,31 @@ template <class P, int N> struct UniversalWarp {
   using Op = typename P::Op;
   using Acc = typename P::Acc;
   using Own = typename U::Op::Total;
-  using Bits = typename U::Bits;
   using Number = typename U::Number;
   static constexpr bool SEGMENTED = P::SEGMENTED;
+  static constexpr int LOG_N = log2_floor(N);
+  // Of elements on their way in: keys of segments may have 8 bytes.
+  using Bits = typename BitsFor<typename Either<SEGMENTED, u64, Number>::type>::type;
 
   const UniversalRows &rows;
   const rs_terms &terms;
-  int room;        // the warp's shared memory: where rows begin, ways of arrays, digits, copies
+  int room;        // the warp's shared memory: where rows begin, digits, copies
   int log;         // lanes a row: 2^log
   int row, place;  // of the lane: its row, and its place among the row's lanes
-  i64 number;      // of the first row
-  int there;       // rows
-  i64 first;       // of the elements that have come
+  i64 number;      // of the group's first row
+  int there;       // its rows
+  int tile_row;    // the first of the tile's rows
+  i64 first;       // element of the tile
   int count;       // of each row
-  int slot, own;   // the lane has `own` of them, from slot * N on
+  int step;        // number of the tile
+  int found;       // of that for which the places of lanes' elements were found
+  int own;         // elements that the lane has
   bool all;        // each lane has N, or none
   u64 word_before; // what the element before the lane's tells of segments
 
   RS_METHOD UniversalWarp(const UniversalRows &all, int memory)
       : rows(all), terms(all.terms), room(memory), log(all.terms.log_lanes), row((int)lane_index() >> log),
-        place((int)lane_index() & ((1 << log) - 1)), count(0) {
+        place((int)lane_index() & ((1 << log) - 1)), tile_row(0) {
   }
   RS_METHOD bool exists() const {
     return row < there;
@@ -144,26 +157,18 @@ template <class P, int N> struct UniversalWarp {
   RS_METHOD u8 *array(int a) const {
     return static_cast<u8 *>(a < RS_ARRAYS ? rows.at[a] : rows.further_at[a - RS_ARRAYS]);
   }
-  RS_METHOD i64 apart(int a) const {
-    return (a < RS_ARRAYS ? rows.step[a] : rows.further_step[a - RS_ARRAYS]) * terms.bytes[a];
+  RS_METHOD u8 *&begin(int a, int r) const {
+    return reinterpret_cast<u8 **>(shared_byte(room + terms.begins_at[a]))[r];
   }
-  RS_METHOD int begins_at(int a) const {
-    return room + terms.begins_at[a];
-  }
-  RS_METHOD u8 **begins(int a) const {
-    return reinterpret_cast<u8 **>(shared_byte(begins_at(a)));
-  }
-  RS_METHOD RunsWay &way(int a) const {
-    return *reinterpret_cast<RunsWay *>(shared_byte(room + terms.ways_at[a]));
-  }
+  // Digits of the counter of tiles, and the prefix that each has led to.
   RS_METHOD Acc &digit(int d) const {
-    return reinterpret_cast<Acc *>(shared_byte(room + terms.digits_at))[(d << (5 - log)) + ((int)lane_index() >> log)];
+    return reinterpret_cast<Acc *>(shared_byte(room + terms.digits_at))[(d << (6 - log)) + ((int)lane_index() >> log)];
+  }
+  RS_METHOD Acc &prefix_at(int d) const {
+    return (&digit(d))[32 >> log];
   }
   RS_METHOD Acc *total_of_piece(int piece) const {
     return static_cast<Acc *>(rows.workspace) + (number + row) * terms.pieces + piece;
-  }
-  RS_METHOD int copy_at(int a) const {
-    return room + terms.copy_at[a];
   }
   // Lanes find where rows begin.
   RS_METHOD void enter(i64 group) {
@@ -176,7 +181,6 @@ template <class P, int N> struct UniversalWarp {
       number = (i64)width * terms.width + before;
       there = terms.width - before < rows_of_group ? (int)(terms.width - before) : rows_of_group;
     }
-    warp_barrier(); // nobody asks for the rows before any more
 #pragma unroll 1
     for (int r = (int)lane_index(); r < there; r += 32) {
       i64 at[RS_ALL_ARRAYS] = {};
@@ -189,7 +193,7 @@ template <class P, int N> struct UniversalWarp {
       }
       each([&](int a) {
         if (array(a))
-          begins(a)[r] = array(a) + at[a] * terms.bytes[a];
+          begin(a, r) = array(a) + at[a] * terms.bytes[a];
       });
     }
     warp_barrier();
@@ -198,8 +202,7 @@ template <class P, int N> struct UniversalWarp {
   // ---- the ends of the lane's row
 
   RS_METHOD Acc started(Own without) const {
-    return exists() && rows.has(RS_INIT) ? UniversalEnds<P>::started(terms, begins(RS_INIT)[row])
-                                         : Op::started(without);
+    return exists() && rows.has(RS_INIT) ? UniversalEnds<P>::started(terms, begin(RS_INIT, row)) : Op::started(without);
   }
   RS_METHOD Acc start() const {
     return started(U::neutral(terms));
@@ -208,59 +211,78 @@ template <class P, int N> struct UniversalWarp {
     return started(U::identity(terms));
   }
   RS_METHOD void keep(Acc value) const {
-    UniversalEnds<P>::keep(rows, begins(RS_TOTALS)[row], SEGMENTED ? begins(RS_SEGMENTS)[row] : nullptr, value);
+    UniversalEnds<P>::keep(rows, begin(RS_TOTALS, row), SEGMENTED ? begin(RS_SEGMENTS, row) : nullptr, value);
   }
 
   // ---- elements
 
-  RS_METHOD Runs runs(int a) const {
-    return {begins_at(a), apart(a), terms.bytes[a], there, first, count, count == rows.length};
+  RS_METHOD int copy_at(int a) const {
+    return room + terms.copy_at[a] + (step & 1) * terms.room[a];
+  }
+  RS_METHOD static constexpr bool is_output(int a) {
+    return a == RS_OUT || a == RS_SECOND;
+  }
+  // Results of one row lie in their copy so that lanes have whole words, wherever the run begins.
+  RS_METHOD Run run(int a) const {
+    const i64 apart = terms.apart[a];
+    const int bytes = terms.bytes[a], left = there - tile_row, tile_rows = 32 >> log;
+    const i64 low = apart < 0 ? first + count - 1 : first;
+    u8 *memory = begin(a, tile_row) + low * apart;
+    const int skew = !is_output(a) || log < 5 ? (int)((u64)memory & 15) : apart < 0 ? -count * bytes & 15 : 0;
+    return {memory, (left < tile_rows ? left : tile_rows) * count * bytes, bytes, copy_at(a), skew};
+  }
+  // What elements() goes on from, of each lane: the same for all tiles of a row that have as many elements.
+  struct alignas(16) Place {
+    u64 memory;
+    int at;
+    u16 bytes;
+    u8 way, reverse;
+  };
+  RS_METHOD Place &place_of(int a) const {
+    return reinterpret_cast<Place *>(shared_byte(room + terms.places_at[a]))[lane_index()];
+  }
+  RS_METHOD Place find(int a) const {
+    const int bytes = terms.bytes[a];
+    const i64 apart = terms.apart[a];
+    if (!terms.is_run[a])
+      return {(u64)begin(a, own > 0 ? row : 0) + (u64)((first + place * N) * apart), 0, (u16)bytes, IN_MEMORY, 0};
+    const bool reverse = apart < 0, one_row = log == 5;
+    const int of_row = count * bytes, skew = run(a).skew, word = N * bytes < 16 ? N * bytes : 16;
+    const bool whole = is_output(a) ? one_row || all : !reverse || all;
+    const bool words = whole && !((reverse ? skew + of_row : skew) & (word - 1)) && (one_row || !(of_row & (word - 1)));
+    const int way = words ? IN_WORDS : is_output(a) ? ONE_BY_ONE : ASKEW;
+    int at = skew + (row - tile_row) * of_row + place * N * bytes;
+    if (reverse)
+      at = skew + (row - tile_row + 1) * of_row - (place * N + (way == ONE_BY_ONE ? 1 : N)) * bytes;
+    return {0, own > 0 ? at : 0, (u16)bytes, (u8)way, reverse};
+  }
+  RS_METHOD void find_all() {
+#pragma unroll 1
+    for (int i = 0; i < terms.uses; i++)
+      place_of(terms.use[i]) = find(terms.use[i]);
+    found = step;
   }
   RS_METHOD LaneElements elements(int a) const {
-    const RunsWay &it = way(a);
-    return {it.in_copy, it.in_words != 0, all, terms.bytes[a], apart(a) < 0, row, slot, own, count};
-  }
-  RS_METHOD LaneCopy lane_copy(int a) const {
-    return {copy_at(a), elements(a)};
-  }
-  RS_METHOD bool masked() const {
-    return terms.selects | terms.multiplies;
+    const Place it = place_of(a);
+    const i64 apart = terms.apart[a];
+    const u64 further = (u64)((i64)(step - found) * (N << log) * apart);
+    return {it.bytes,   own,   count < N ? count : N,       it.way, it.reverse != 0,
+            copy_at(a), it.at, (u8 *)(it.memory + further), apart};
   }
   RS_METHOD i64 element() const { // the lane's first one
-    return first + slot * N;
+    return first + place * N;
   }
-  // Ways are found for the first tiles, and again where there are fewer of them, or they begin at other bytes of words.
-  RS_METHOD void find_ways(bool anew) const {
+  RS_METHOD void fetch_tile() const {
 #pragma unroll 1
-    for (int i = 0; i < terms.arrays; i++) {
-      const int a = terms.array[i];
-      if (anew || ((u32)count * (u32)apart(a) & 15)) {
-        RunsWay found = way_of<N>(runs(a));
-        warp_barrier();
-        if (lane_index() == 0)
-          way(a) = found;
-      }
+    for (int i = 0; i < terms.fetches; i++) {
+      const int a = terms.fetch[i];
+      run(a).fetch_words(terms.begin[a], terms.end[a]);
     }
-    warp_barrier();
   }
-  RS_METHOD void fetch_all(bool anew) const {
-    warp_barrier(); // nobody asks for what came before any more
-    find_ways(anew);
+  RS_METHOD void store_tile() const {
 #pragma unroll 1
-    for (int i = 0; i < terms.inputs; i++) {
-      const int a = terms.array[i];
-      fetch_runs(runs(a), way(a), terms.begin[a], terms.end[a], shared_byte(copy_at(a)));
-    }
-    fetch_wait();
-    warp_barrier();
-  }
-  RS_METHOD void store_all() const {
-    warp_barrier();
-#pragma unroll 1
-    for (int i = terms.inputs; i < terms.arrays; i++) {
-      const int a = terms.array[i];
-      store_runs(runs(a), way(a), shared_byte(copy_at(a)));
-    }
+    for (int i = 0; i < terms.stores; i++)
+      run(terms.store[i]).store_words();
   }
 
   // ---- segments
@@ -272,19 +294,19 @@ template <class P, int N> struct UniversalWarp {
     if (own <= 0 || i < 0)
       return;
     if (terms.told > MARKED_ITSELF)
-      word_before = load_bits_of(terms.bytes[RS_SEGMENTS], begins(RS_SEGMENTS)[row] + i * apart(RS_SEGMENTS));
+      word_before = load_bits_of(terms.bytes[RS_SEGMENTS], begin(RS_SEGMENTS, row) + i * terms.apart[RS_SEGMENTS]);
     if constexpr (U::MORE > 2)
       if (terms.role[0] == RS_IS_ELEMENT) {
         auto number_of_input = [&](int k) {
           const int a = RS_MORE_IN + k;
-          return number_at<Bits, Number>(begins(a)[row] + i * apart(a), terms.bytes[a], terms.type[a]);
+          return number_at<typename U::Bits, Number>(begin(a, row) + i * terms.apart[a], terms.bytes[a], terms.type[a]);
         };
         word_before = U::are_one(number_of_input(0), number_of_input(1));
       }
   }
   // The flag or key of the element before a row that is a part of one; whether there is one.
   RS_METHOD bool mark_before(u64 &last) const {
-    const u8 *init = begins(RS_INIT)[row];
+    const u8 *init = begin(RS_INIT, row);
     u32 word = (u32)load_bits<u32>(init + terms.word_at);
     last = word & MARKED ? ~0ull : 0;
     if (terms.told == KEY_CHANGES)
@@ -293,31 +315,28 @@ template <class P, int N> struct UniversalWarp {
     return word & ANY;
   }
   // Bit j: a segment begins with the lane's element j.
-  RS_METHOD u32 beginnings() const {
-    u64 bits[N], last = word_before;
-    bits_all<N>(lane_copy(RS_SEGMENTS), bits);
+  RS_METHOD u32 beginnings(const Elements<N, Bits> &from) const {
+    u64 last = word_before;
     bool before = element() > 0; // whether anything tells of the element before
     if (terms.states && element() == 0 && exists() && rows.has(RS_INIT))
       before = mark_before(last);
     u32 begins = 0;
 #pragma unroll
     for (int j = 0; j < N; j++) {
-      u64 mine = bits[j] & terms.segments.truth;
+      const u64 told = from.bits(j), mine = told & terms.segments.truth;
       bool so = terms.told == MARKED_ITSELF             ? mine != 0
                 : terms.told == MARKED_BEFORE           ? before && (last & terms.segments.truth) != 0
-                : terms.type[RS_SEGMENTS] == RS_IS_BOOL ? before && (bits[j] != 0) != (last != 0)
-                                                        : before && bits[j] != last;
+                : terms.type[RS_SEGMENTS] == RS_IS_BOOL ? before && (told != 0) != (last != 0)
+                                                        : before && told != last;
       before = true;
       begins |= number_of(so) << j;
-      last = bits[j];
+      last = told;
     }
     return begins;
   }
   // Bit j: all there is begins anew with element j. One that is left out does not say so itself.
-  RS_METHOD u32 resets(u32 out, Notes &notes) const {
+  RS_METHOD u32 resets(u32 out, const Notes &notes) const {
     u32 said = notes.resets & ~out;
-    if (terms.told != NOT_TOLD)
-      notes.begins = beginnings();
     if constexpr (U::MORE > 2)
       if (terms.role[0] == RS_IS_ELEMENT)
         said = notes.chosen << 1 | (u32)word_before;
@@ -326,49 +345,63 @@ template <class P, int N> struct UniversalWarp {
 
   // ---- totals of elements
 
-  // Elements of a further input, as numbers.
-  struct MoreOf {
-    const UniversalWarp &warp;
-    template <class A> RS_METHOD void operator()(int k, A *z) const {
-      widen_all<N>(warp.terms.type[RS_MORE_IN + k], warp.lane_copy(RS_MORE_IN + k), z);
-    }
-  };
-  // Elements as numbers; bit j of what it returns: element j is left out.
-  RS_METHOD u32 numbers(Number *z) const {
+  // Bit j: element j is left out, or is no number.
+  RS_METHOD static u32 flags(int as, const rs_terms &terms, const Elements<N, Bits> &from) {
     u32 out = 0;
-    if (!U::MULTIPLIES && terms.omits) {
-      Bits bits[N];
-      bits_all<N>(lane_copy(RS_IN), bits);
 #pragma unroll
-      for (int j = 0; j < N; j++)
-        out |= number_of((bits[j] & terms.in.value) > terms.in.most) << j;
+    for (int j = 0; j < N; j++)
+      out |= number_of(as == RS_TAKES_MASK ? (from.bits(j) & terms.mask.truth) == 0
+                                           : (from.bits(j) & terms.in.value) > terms.in.most)
+             << j;
+    return out;
+  }
+  // Elements as numbers x, and y of further inputs. Bit j of what it returns: element j is left out.
+  RS_METHOD u32 take(Number *x, Number *y, Notes &notes) const {
+    u32 out = 0;
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+      x[j] = 0; // or the compiler would keep those of the tile before
+      if constexpr (U::MORE > 0)
+        y[j] = (Number)terms.factor;
     }
-    U::template take<N>(terms, terms.type[RS_IN], lane_copy(RS_IN), z);
-    if (terms.selects) {
-      Bits bits[N];
-      bits_all<N>(lane_copy(RS_MASK), bits);
+#pragma unroll 1
+    for (int i = 0; i < terms.takes; i++) {
+      const int a = terms.take[i].array, as = terms.take[i].as;
+      Elements<N, Bits> from(elements(a));
+      from.take();
+      if (as < RS_TAKES_NUMBERS) {
+        unpack(from);
+        if (!SEGMENTED || as != RS_TAKES_SEGMENTS)
+          out |= flags(as, terms, from);
+        else
+          notes.begins = beginnings(from);
+        continue;
+      }
+      if (as == RS_TAKES_NUMBERS) {
+        U::template take<N>(terms, terms.type[a], from, x);
+        continue;
+      }
+      if constexpr (U::MULTIPLIES || U::MORE > 0) {
+        Number z[N];
+        widen_all<N>(terms.type[a], from, z);
+        if constexpr (U::MORE > 0)
+          U::template further<N>(as - RS_TAKES_FURTHER, z, terms, x, y, notes);
+        else
 #pragma unroll
-      for (int j = 0; j < N; j++)
-        out |= number_of((bits[j] & terms.mask.truth) == 0) << j;
+          for (int j = 0; j < N; j++)
+            x[j] = x[j] * z[j];
+      }
     }
     if constexpr (U::MULTIPLIES)
-      if (terms.multiplies) {
-        Number by[N];
-        widen_all<N>(terms.type[RS_MASK], lane_copy(RS_MASK), by);
+      if (terms.omits)
 #pragma unroll
         for (int j = 0; j < N; j++)
-          z[j] = z[j] * by[j];
-      }
-    if (U::MULTIPLIES && terms.omits)
-#pragma unroll
-      for (int j = 0; j < N; j++)
-        out |= number_of(z[j] != z[j]) << j;
+          out |= number_of(x[j] != x[j]) << j;
     return out;
   }
   RS_METHOD void totals(Notes &notes, Acc *x) const {
     Number z[N], y[N];
-    const u32 out = numbers(z);
-    U::template gather<N>(MoreOf{*this}, terms, z, y, notes);
+    const u32 out = take(z, y, notes);
     if constexpr (SEGMENTED)
       notes.resets = resets(out, notes);
     Own mine[N];
@@ -400,15 +433,37 @@ template <class P, int N> struct UniversalWarp {
 
   // ---- results
 
+  // Elements of a further input, as numbers.
+  struct MoreOf {
+    const UniversalWarp &warp;
+    RS_METHOD void operator()(int k, Number *z) const {
+      const int a = RS_MORE_IN + k;
+      Elements<N, typename U::Bits> from(warp.elements(a));
+      from.take();
+      widen_all<N>(warp.terms.type[a], from, z);
+    }
+  };
+  // As elements of output o, the second or the first; further inputs are looked at again: no output is one of these.
+  RS_METHOD void give(int o, Own *total, const Notes &notes) const {
+    const int a = o ? RS_SECOND : RS_OUT;
+    Elements<N, typename U::Bits> to(elements(a));
+    if constexpr (U::SECOND)
+      U::template output<N>(MoreOf{*this}, o, terms, terms.type[a], total, notes, to);
+    else
+      U::template show<N>(terms, terms.type[a], total, to);
+    to.give();
+  }
   RS_METHOD void show(const Notes &notes, Acc *prefix) const {
-    const i64 left = rows.length - element(); // of the row
-    if (exists() && rows.has(RS_TOTALS) && left > 0 && left <= N)
-      keep(one_of<N>(prefix + 1, (int)left - 1));
-    if (rows.exclusive && element() == 0)
-      prefix[0] = empty();
+    if (rows.has(RS_TOTALS)) {
+      const i64 left = rows.length - element(); // of the row
+      if (exists() && left > 0 && left <= N)
+        keep(one_of<N>(prefix + 1, (int)left - 1));
+    }
     Acc *shown = prefix + 1;
     if (rows.exclusive) {
       stay_branch();
+      if (element() == 0)
+        prefix[0] = empty();
 #pragma unroll
       for (int j = N - 1; j >= 0; j--)
         shown[j] = shown_before<Op>(prefix[j], shown[j]);
@@ -417,20 +472,19 @@ template <class P, int N> struct UniversalWarp {
 #pragma unroll
     for (int j = 0; j < N; j++)
       total[j] = Op::own(shown[j]);
-    if constexpr (SEGMENTED)
+    if constexpr (SEGMENTED) {
       if (rows.exclusive)
 #pragma unroll
         for (int j = 0; j < N; j++)
           if (notes.begins >> j & 1)
             total[j] = U::identity(terms);
+    }
     if constexpr (U::SECOND) {
 #pragma unroll 1
-      for (int o = array(RS_SECOND) ? 1 : 0; o >= 0; o--) {
-        const int a = o ? RS_SECOND : RS_OUT;
-        U::template output<N>(MoreOf{*this}, o, terms, terms.type[a], total, notes, lane_copy(a));
-      }
+      for (int o = array(RS_SECOND) ? 1 : 0; o >= 0; o--)
+        give(o, total, notes);
     } else {
-      U::template show<N>(terms, terms.type[RS_OUT], total, lane_copy(RS_OUT));
+      give(0, total, notes);
     }
   }
 
@@ -439,7 +493,8 @@ template <class P, int N> struct UniversalWarp {
   // The total of all lanes of a row; sibling[d]: of the other half of the lane's block of 2^(d+1) lanes.
   RS_METHOD Acc up(Acc mine, Acc *sibling) const {
 #pragma unroll
-    for (int d = 0; d < 5; d++)
+    for (int d = 0; d < 5; d++) {
+      sibling[d] = mine;
       if (d < log) {
         Acc other = sibling[d] = shuffle_xor(mine, 1 << d);
         if constexpr (HasJoined<Op>::value)
@@ -447,6 +502,7 @@ template <class P, int N> struct UniversalWarp {
         else
           mine = Op::commutative || !(place >> d & 1) ? Op::combine(mine, other) : Op::combine(other, mine);
       }
+    }
     return mine;
   }
   RS_METHOD Acc down(Acc carry, const Acc *sibling) const {
@@ -456,29 +512,63 @@ template <class P, int N> struct UniversalWarp {
         carry = Op::combine(carry, sibling[d]);
     return carry;
   }
-  // Tile k of a row or piece, whose total is known: the prefix through it.
-  RS_METHOD Acc push(int k, Acc mine, Acc start) const {
+  // Tile k of a row or piece, whose total is `mine`, and then of the aligned block that ends with it: the prefix
+  // through it. Digit d keeps the total of such a block of 2^d tiles, and the prefix through it, which the next block
+  // of fewer tiles goes on from.
+  RS_METHOD Acc push(int k, Acc &mine, Acc start, bool last) const {
     int d = 0;
 #pragma unroll 1
     for (; k >> d & 1; d++)
       mine = Op::combine(digit(d), mine);
-    warp_barrier(); // all lanes have read
-    if (place == 0)
-      digit(d) = mine;
-    warp_barrier();
-#pragma unroll 1
-    for (int h = terms.levels - 1; h > d; h--)
-      if ((k + 1) >> h & 1)
-        start = Op::combine(start, digit(h));
-    return Op::combine(start, mine);
+    const u32 before = (u32)k & (u32)(k + 1); // digits above
+    Acc after = Op::combine(before ? prefix_at(lowest_bit(before)) : start, mine);
+    if (!last) {
+      warp_barrier(); // all lanes have read
+      if (place == 0) {
+        digit(d) = mine;
+        prefix_at(d) = after;
+      }
+      warp_barrier();
+    }
+    return after;
+  }
+  // The lane's results from totals of its elements, x, and what a tile's total makes of the prefix before it.
+  RS_METHOD void prefixes(Acc before, Acc after, const Acc *x, Acc *prefix) const {
+    Acc next = shuffle_down(before);
+    carries<Op, N>(before, x, prefix);
+    prefix[N] = place == (1 << log) - 1 ? after : next;
   }
 
-  // Of a group of rows a piece, or all there is. Either several tiles of their rows come at a time, or, of rows of one
-  // tile, several tiles of rows.
+  // The prefix before a piece, and through it, from the totals of all before it, as if these were elements.
+  RS_METHOD void join_pieces(int piece, bool whole, Acc &start, Acc &through) const {
+    const int log_tile = LOG_N + log, last = piece >> log_tile;
+    Acc carry = start;
+#pragma unroll 1
+    for (int k = 0; k <= last; k++) {
+      Acc x[N], sibling[5], prefix[N + 1];
+      totals_of_pieces(k << log_tile, piece + whole, x);
+      Acc mine = up(total<Op, N>(x), sibling), after = push(k, mine, start, false);
+      prefixes(down(carry, sibling), after, x, prefix);
+      carry = after;
+      if (k == last) {
+        const int lane = (row << log) + (piece >> LOG_N & ((1 << log) - 1));
+        start = shuffle_from(one_of<N>(prefix, piece), lane);
+        through = shuffle_from(one_of<N>(prefix + 1, piece), lane);
+      }
+    }
+    warp_barrier(); // digits are counted anew
+  }
+  RS_METHOD void keep_all_empty() {
+    if (rows.has(RS_TOTALS))
+      for (row = (int)lane_index(); row < there; row += 32)
+        keep(empty());
+  }
+
+  // Of a group of rows a piece, or all there is: tile after tile of these rows, or, of rows of one tile, tiles of rows.
   RS_METHOD void scan(i64 group, int piece) {
-    constexpr int LOG_N = log2_floor(N);
-    const int tile = N << log, log_tile = LOG_N + log, rows_of_tile = 32 >> log;
-    const bool outputs = rows.has(RS_OUT), of_rows = terms.rows_of_group > rows_of_tile;
+    const int log_tile = LOG_N + log, tile = 1 << log_tile, tile_rows = 32 >> log;
+    const bool totals_alone = terms.phase == RS_TOTALS_OF_PIECES || !rows.has(RS_OUT);
+    const bool of_rows = terms.rows_of_group > tile_rows;
     i64 begin = 0, end = rows.length;
     enter(group);
     if (terms.pieces > 1) {
@@ -488,78 +578,76 @@ template <class P, int N> struct UniversalWarp {
     const bool whole = terms.pieces > 1 && end - begin == terms.piece;
     if (terms.phase == RS_TOTALS_OF_PIECES && !whole)
       return; // nobody asks for it
-    const int tiles = (int)((end - begin + tile - 1) >> log_tile);
-    const int joins = terms.phase == RS_PREFIXES ? (piece >> log_tile) + 1 : 0; // tiles of totals of pieces
-    Acc start = this->start(), carry = start, through = start;
-    if (rows.length == 0) {
-      for (row = (int)lane_index(); row < there; row += 32)
-        if (rows.has(RS_TOTALS))
-          keep(empty());
+    if (end == begin) {
+      keep_all_empty();
       return;
     }
+    const int tiles = of_rows ? 1 : (int)((end - begin + tile - 1) >> log_tile);
+    const int steps = of_rows ? (there + tile_rows - 1) / tile_rows : tiles;
+    Acc start = this->start(), through = start;
+    if (terms.phase == RS_PREFIXES)
+      join_pieces(piece, whole, start, through);
+    Acc carry = start;
+    const int rest = (int)(end - begin - ((i64)(tiles - 1) << log_tile)); // elements of the last tile
+    first = begin;
+    step = tile_row = 0;
+    count = steps > 1 && !of_rows ? tile : rest;
+    int before = -1; // elements of the tile before
+    auto advance = [&] {
+      step++;
+      if (of_rows)
+        tile_row += tile_rows;
+      else
+        first += tile, count = step + 1 < steps ? tile : rest;
+    };
+    fetch_tile();
+    fetch_group();
 #pragma unroll 1
-    for (int t = -joins; t < tiles;) {
-      const bool join = t < 0;
-      int todo = 1;
-      if (!join) {
-        const int most = terms.tiles_at_a_time << log_tile;
-        const int before = count;
-        first = begin + ((i64)t << log_tile);
-        count = end - first < most ? (int)(end - first) : most;
-        todo = of_rows ? (there + rows_of_tile - 1) / rows_of_tile : (count + tile - 1) >> log_tile;
-        fetch_all(count != before);
+    for (; step < steps; advance()) {
+      if (step + 1 < steps) {
+        const int step_now = step, row_now = tile_row, count_now = count;
+        const i64 first_now = first;
+        advance();
+        fetch_tile();
+        step = step_now, tile_row = row_now, count = count_now, first = first_now;
       }
-#pragma unroll 1
-      for (int i = 0; i < todo; i++) {
-        const int k = join ? t + joins : of_rows ? 0 : t + i;
-        Acc x[N];
-        Notes notes;
-        if (join) {
-          totals_of_pieces(k << log_tile, piece + whole, x);
-        } else {
-          if (of_rows) {
-            row = i * rows_of_tile + ((int)lane_index() >> log);
-            start = carry = this->start();
-          }
-          slot = of_rows ? place : (i << log) + place;
-          own = exists() ? count - slot * N : 0;
-          own = own > N ? N : own;
-          all = !any_lane(own > 0 && own < N);
-          if constexpr (SEGMENTED)
-            look_before();
-          totals(notes, x);
-        }
-        Acc sibling[5];
-        Acc after = push(k, up(total<Op, N>(x), sibling), start);
-        const bool last = !join && k == tiles - 1;
+      fetch_group(); // or none
+      fetch_wait_but_last();
+      warp_barrier();
+      if (of_rows) {
+        row = tile_row + ((int)lane_index() >> log);
+        start = carry = this->start();
+      }
+      own = exists() ? count - place * N : 0;
+      own = own > N ? N : own;
+      if (of_rows || count != before) {
+        all = !any_lane(own > 0 && own < N);
+        find_all();
+        before = count;
+      }
+      if constexpr (SEGMENTED)
+        look_before();
+      Acc x[N], sibling[5];
+      Notes notes;
+      totals(notes, x);
+      const bool last = step == tiles - 1 || of_rows;
+      Acc mine = up(total<Op, N>(x), sibling), after = push(of_rows ? 0 : step, mine, start, last);
+      if (!totals_alone) {
+        Acc prefix[N + 1];
         if (last && whole)
           after = through;
-        if (last && place == 0 && exists()) {
-          if (terms.phase == RS_TOTALS_OF_PIECES)
-            *total_of_piece(piece) = digit(log2_floor(tiles));
-          else if (!outputs && rows.has(RS_TOTALS)) // of 2^k elements, of which no fold starts
-            keep(digit(log2_floor(tiles)));
-        }
-        if (terms.phase == RS_TOTALS_OF_PIECES || !outputs)
-          continue;
-        Acc before = down(carry, sibling), next = shuffle_down(before);
-        Acc prefix[N + 1]; // prefix[j]: of all elements before element j
-        carries<Op, N>(before, x, prefix);
-        prefix[N] = place == (1 << log) - 1 ? after : next;
+        prefixes(down(carry, sibling), after, x, prefix);
         carry = after;
-        if (!join) {
-          show(notes, prefix);
-        } else if (t == -1) { // the prefix before the piece, and through it
-          before = one_of<N>(prefix, piece);
-          next = one_of<N>(prefix + 1, piece);
-          const int lane = (row << log) + (piece >> LOG_N & ((1 << log) - 1));
-          start = carry = shuffle_from(before, lane);
-          through = shuffle_from(next, lane);
-        }
+        show(notes, prefix);
+      } else if (last && place == 0 && exists()) { // of 2^k tiles, of which no fold starts
+        if (terms.phase == RS_TOTALS_OF_PIECES)
+          *total_of_piece(piece) = mine;
+        else if (rows.has(RS_TOTALS))
+          keep(mine);
       }
-      if (!join && outputs && terms.phase != RS_TOTALS_OF_PIECES)
-        store_all();
-      t += of_rows ? 1 : todo;
+      warp_barrier(); // results are there, and nobody asks for what came
+      if (!totals_alone)
+        store_tile();
     }
   }
 };
@@ -571,7 +659,7 @@ template <class P, int N, int THREADS> RS_DEVICE void scan_universal(const Unive
   if (unit >= rows.terms.units)
     return;
   const u32 group = pieces == 1 ? (u32)unit : (u32)unit / (u32)pieces; // a launch has less than 2^31 blocks
-  UniversalWarp<P, N> all(rows, warp * rows.terms.warp_bytes);
+  UniversalWarp<P, N> all(rows, shared_begin() + warp * rows.terms.warp_bytes);
   all.scan(group, (int)((u32)unit - group * pieces));
   delay();
 }

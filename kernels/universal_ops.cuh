@@ -8,13 +8,13 @@
 //   MULTIPLIES, MORE, SECOND   whether a mask may multiply; how many further inputs there may be; whether there may be
 //                              a second output
 //   take(terms, type, bits, x)      N elements of a type as numbers
-//   gather(f, terms, x, y, notes)   what further inputs make of them: numbers y, and the elements' notes. f(k, z) has
-//                                   those of further input k
+//   further(k, z, terms, x, y, notes)   what further input k, of which these are the numbers z, makes of numbers x and
+//                                   y, and of the elements' notes. The last one comes first
 //   load(terms, x, y)               the total of one
 //   neutral(terms), identity(terms)      as an operator has them
 //   first(terms, type, bits)        the total that a fold from an initial value starts
 //   show(terms, type, t, bits)      N totals as elements of a type
-//   output(f, o, terms, type, t, notes, bits)   the same in output o, which may ask for further inputs
+//   output(f, o, terms, type, t, notes, bits)   the same in output o; f(k, z) has the numbers of further input k
 //   keep(terms, type, t)            a row's total, as initial values and totals are kept
 #pragma once
 #include "order.cuh"
@@ -28,6 +28,9 @@
 template <class A> struct BitsFor { using type = u64; };
 template <> struct BitsFor<f32> { using type = u32; };
 template <> struct BitsFor<u32> { using type = u32; };
+
+template <bool YES, class A, class B> struct Either { using type = A; };
+template <class A, class B> struct Either<false, A, B> { using type = B; };
 
 // An element from the low bits of a word, and to them.
 template <class T, class B> RS_DEVICE T from_bits(B bits) {
@@ -64,76 +67,46 @@ template <class T, int N, class B, class A> RS_DEVICE void narrow_as(const A *x,
     bits[j] = to_bits<B>(Narrow<T>::from(x[j]));
 }
 
-// f.of<T>() of the type T that numbers of type A come from: those of 32 bits from types of 32 bits at most.
+// f.of<T>() of the type T that numbers of type A come from: those of 32 bits from types of 32 bits at most. Whatever
+// the type, there is one: what one way left as it was before, the compiler would keep for all the others.
 template <class A, class F> RS_DEVICE void each_type(int type, const F &f) {
   constexpr bool FLOATS = !is_integer<A>, WIDE = sizeof(A) == 8;
+#define RS_TYPE_IF(yes, number, name)                                                                                  \
+  case number:                                                                                                         \
+    if constexpr (yes) {                                                                                               \
+      f.template of<name>();                                                                                           \
+      break;                                                                                                           \
+    }
   switch (type) {
-  case RS_IS_F16:
-    if constexpr (FLOATS)
-      f.template of<f16>();
-    break;
-  case RS_IS_BF16:
-    if constexpr (FLOATS)
-      f.template of<bf16>();
-    break;
-  case RS_IS_F32:
-    if constexpr (FLOATS)
-      f.template of<f32>();
-    break;
-  case RS_IS_F64:
-    if constexpr (FLOATS && WIDE)
-      f.template of<f64>();
-    break;
-  case RS_IS_I8:
-    f.template of<i8>();
-    break;
-  case RS_IS_U8:
-    f.template of<u8>();
-    break;
-  case RS_IS_I16:
-    f.template of<i16>();
-    break;
-  case RS_IS_U16:
-    f.template of<u16>();
-    break;
-  case RS_IS_I32:
-    if constexpr (WIDE)
-      f.template of<i32>();
-    break;
-  case RS_IS_U32:
-    if constexpr (WIDE)
-      f.template of<u32>();
-    break;
-  case RS_IS_I64:
-    if constexpr (WIDE)
-      f.template of<i64>();
-    break;
-  case RS_IS_U64:
-    if constexpr (WIDE)
-      f.template of<u64>();
-    break;
+    RS_TYPE_IF(FLOATS, RS_IS_F16, f16)
+    RS_TYPE_IF(FLOATS, RS_IS_BF16, bf16)
+    RS_TYPE_IF(FLOATS, RS_IS_F32, f32)
+    RS_TYPE_IF(FLOATS && WIDE, RS_IS_F64, f64)
+    RS_TYPE_IF(true, RS_IS_I8, i8)
+    RS_TYPE_IF(true, RS_IS_U8, u8)
+    RS_TYPE_IF(true, RS_IS_I16, i16)
+    RS_TYPE_IF(true, RS_IS_U16, u16)
+    RS_TYPE_IF(WIDE || !FLOATS, RS_IS_I32, i32)
+    RS_TYPE_IF(WIDE || !FLOATS, RS_IS_U32, u32)
+    RS_TYPE_IF(WIDE, RS_IS_I64, i64)
+    RS_TYPE_IF(WIDE, RS_IS_U64, u64)
   default:
     f.template of<boolean>();
   }
+#undef RS_TYPE_IF
 }
 // And of the type that they become: of floats floats, of whole numbers whole ones, whose low bits they are.
 template <class A, class F> RS_DEVICE void each_narrow_type(int type, int bytes, const F &f) {
   if constexpr (is_integer<A>) {
     if (type == RS_IS_BOOL)
       f.template of<boolean>();
-    else if (bytes == 1)
-      f.template of<u8>();
-    else if (bytes == 2)
-      f.template of<u16>();
-    else if (bytes == 4)
-      f.template of<u32>();
-    else if constexpr (sizeof(A) == 8)
-      f.template of<u64>();
+    else
+      each_size<sizeof(A) == 8>(bytes, f);
   } else if (type == RS_IS_F16) {
     f.template of<f16>();
   } else if (type == RS_IS_BF16) {
     f.template of<bf16>();
-  } else if (type == RS_IS_F32) {
+  } else if (sizeof(A) == 4 || type == RS_IS_F32) {
     f.template of<f32>();
   } else if constexpr (sizeof(A) == 8) {
     f.template of<f64>();
@@ -186,83 +159,85 @@ template <int N, class B, class A> RS_DEVICE void narrow_all(int type, const A *
     narrow_here<N>(type, x, bits);
 }
 
-// A lane's elements in a copy, as if they were bits. Where all lanes have whole words, a switch on the type goes from
-// these to numbers: with bits in between each way would move all of them to the same registers first.
-struct LaneCopy {
-  int copy_at;
+// A lane's elements on their way in and out: where they are, and their words, if they are packed, or else the bits of
+// each, as a B. A switch on the type goes from words to numbers at once: with bits in between each way would move all
+// of them to the same registers first.
+template <int N, class B> struct Elements {
   LaneElements of;
-  RS_METHOD u8 *bytes() const {
-    return shared_byte(copy_at);
+  u32 word[N * sizeof(B) / 4];
+
+  RS_METHOD Elements(const LaneElements &at) : of(at) {
+  }
+  RS_METHOD B bits(int j) const {
+    return word_element<B>(word, j);
+  }
+  RS_METHOD void take() {
+    if (of.packed())
+      take_words<N, B>(of, word);
+    else
+      load_each<N, B>(of, word);
+  }
+  RS_METHOD void give() {
+    if (of.packed())
+      give_words<N, B>(of, word);
+    else
+      store_each<N, B>(of, word);
   }
 };
-template <int N, class A> struct WidenWords {
-  const LaneCopy &from;
-  int at;
+// W: the word that an element is in, as it is packed, or a B.
+template <int N, class A, class B> struct WidenWords {
+  const u32 *word;
   A *x;
   template <class T> RS_METHOD void of() const {
-    using W = typename Word<sizeof(T)>::type;
-    constexpr int ALL = N * (int)sizeof(W), K = (ALL < 16 ? ALL : 16) / (int)sizeof(W); // elements of a word
+    using W = typename Either<sizeof(B) == 1, typename Word<sizeof(T)>::type, B>::type;
 #pragma unroll
-    for (int w = 0; w < N / K; w++) {
-      auto word = shared_vector<W, K>(reinterpret_cast<const W *>(from.bytes() + padded(at + w * K * (int)sizeof(W))));
-#pragma unroll
-      for (int j = 0; j < K; j++)
-        x[w * K + j] = widen<A>(from_bits<T>(word.at[j]));
-    }
+    for (int j = 0; j < N; j++)
+      x[j] = widen<A>(from_bits<T>(word_element<W>(word, j)));
   }
 };
-template <int N, class A> struct NarrowWords {
+template <int N, class A, class B> struct NarrowWords {
   const A *x;
-  const LaneCopy &to;
-  int at;
+  u32 *word;
   template <class T> RS_METHOD void of() const {
-    using W = typename Word<sizeof(T)>::type;
-    constexpr int ALL = N * (int)sizeof(W), K = (ALL < 16 ? ALL : 16) / (int)sizeof(W);
+    using W = typename Either<sizeof(B) == 1, typename Word<sizeof(T)>::type, B>::type;
 #pragma unroll
-    for (int w = 0; w < N / K; w++) {
-      Vector<W, K> word;
+    for (int j = 0; j < N; j++)
+      put_element<W>(word, j, to_bits<W>(Narrow<T>::from(x[j])));
 #pragma unroll
-      for (int j = 0; j < K; j++)
-        word.at[j] = to_bits<W>(Narrow<T>::from(x[w * K + j]));
-      if (to.of.own > 0)
-        share_vector<W, K>(reinterpret_cast<W *>(to.bytes() + padded(at + w * K * (int)sizeof(W))), word);
-    }
+    for (int i = LANE_WORDS<N, W>; i < LANE_WORDS<N, A>; i++)
+      word[i] = 0;
   }
 };
-template <int N, class A> RS_DEVICE void widen_all(int type, const LaneCopy &from, A *x) {
-  const LaneBytes bytes = bytes_of<N>(from.of, false);
-  if (bytes.in_words) {
-    each_type<A>(type, WidenWords<N, A>{from, bytes.at, x});
+using Packed = u8; // no B is so small
+template <int N, class B, class A> RS_DEVICE void widen_all(int type, const Elements<N, B> &from, A *x) {
+  if (from.of.packed()) {
+    each_type<A>(type, WidenWords<N, A, Packed>{from.word, x});
     if (from.of.reverse)
       turn<N>(x);
   } else {
-    typename BitsFor<A>::type bits[N];
-    take_each<N>(from.bytes(), from.of.bytes, from.of.own, bytes, bits);
-    widen_here<N>(type, bits, x);
+    each_type<A>(type, WidenWords<N, A, B>{from.word, x});
   }
 }
-// Their bits.
-template <int N, class B> RS_DEVICE void bits_all(const LaneCopy &from, B *bits) {
-  const LaneBytes bytes = bytes_of<N>(from.of, false);
-  if (bytes.in_words) {
-    each_narrow_type<B>(RS_IS_U64, from.of.bytes, WidenWords<N, B>{from, bytes.at, bits});
-    if (from.of.reverse)
-      turn<N>(bits);
-  } else {
-    take_each<N>(from.bytes(), from.of.bytes, from.of.own, bytes, bits);
-  }
-}
-template <int N, class A> RS_DEVICE void narrow_all(int type, A *x, const LaneCopy &to) {
-  const LaneBytes bytes = bytes_of<N>(to.of, true);
-  if (bytes.in_words) {
+template <int N, class B, class A> RS_DEVICE void narrow_all(int type, A *x, Elements<N, B> &to) {
+  if (to.of.packed()) {
     if (to.of.reverse)
       turn<N>(x);
-    each_narrow_type<A>(type, to.of.bytes, NarrowWords<N, A>{x, to, bytes.at});
+    each_narrow_type<A>(type, to.of.bytes, NarrowWords<N, A, Packed>{x, to.word});
   } else {
-    typename BitsFor<A>::type bits[N];
-    narrow_here<N>(type, x, bits);
-    give_each<N>(to.bytes(), to.of, bytes, bits);
+    each_narrow_type<A>(type, sizeof(A), NarrowWords<N, A, B>{x, to.word});
   }
+}
+// Leaves the bits of each, whatever they mean.
+template <int N, class B> RS_DEVICE void unpack(Elements<N, B> &from) {
+  if (!from.of.packed())
+    return;
+  B bits[N];
+  each_narrow_type<B>(RS_IS_U64, from.of.bytes, WidenWords<N, B, Packed>{from.word, bits});
+  if (from.of.reverse)
+    turn<N>(bits);
+#pragma unroll
+  for (int j = 0; j < N; j++)
+    put_element<B>(from.word, j, bits[j]);
 }
 
 template <class W> RS_DEVICE u64 load_bits(const u8 *from) {
@@ -317,10 +292,10 @@ template <class O, bool MULTIPLY = false> struct UniversalNumbers {
   static constexpr bool MULTIPLIES = MULTIPLY, SECOND = false;
   static constexpr int MORE = 0;
 
-  template <int N, class B> RS_METHOD static void take(const rs_terms &, int type, const B &bits, Number *x) {
+  template <int N, class B> RS_METHOD static void take(const rs_terms &, int type, B &bits, Number *x) {
     widen_all<N>(type, bits, x);
   }
-  template <int N, class F> RS_METHOD static void gather(const F &, const rs_terms &, Number *, Number *, Notes &) {
+  template <int N> RS_METHOD static void further(int, const Number *, const rs_terms &, Number *, Number *, Notes &) {
   }
   RS_METHOD static Total load(const rs_terms &, Number x, Number) {
     return O::load(x);
@@ -336,7 +311,7 @@ template <class O, bool MULTIPLY = false> struct UniversalNumbers {
     x = widened<Bits, Number>(type, bits);
     return O::begin(x);
   }
-  template <int N, class B> RS_METHOD static void show(const rs_terms &, int type, const Total *t, const B &bits) {
+  template <int N, class B> RS_METHOD static void show(const rs_terms &, int type, const Total *t, B &bits) {
     Number x[N];
 #pragma unroll
     for (int j = 0; j < N; j++)
@@ -345,7 +320,8 @@ template <class O, bool MULTIPLY = false> struct UniversalNumbers {
   }
   RS_METHOD static Bits keep(const rs_terms &terms, int type, Total t) {
     Bits bits{};
-    show<1>(terms, type, &t, &bits);
+    auto *at = &bits;
+    show<1>(terms, type, &t, at);
     return bits;
   }
 };
@@ -370,43 +346,33 @@ template <class A, int COUNT> struct UniversalRecurrence : UniversalNumbers<Line
   RS_METHOD static bool are_one(A x, A y) {
     return x == y || (x != x && y != y);
   }
-  // From the last further input to the first: each finds what those after it have left in y and notes.
-  template <int N, class F> RS_METHOD static void gather(const F &f, const rs_terms &terms, A *x, A *y, Notes &notes) {
+  // Each finds what those after it have left in y, which is the factor at first, and in the notes.
+  template <int N> RS_METHOD static void further(int k, const A *z, const rs_terms &terms, A *x, A *y, Notes &notes) {
+    const int role = terms.role[k];
+    if (MORE > 2 && role == RS_IS_DONE)
+      notes.resets = true_ones<N>(z);
+    else if (MORE > 2 ? role == RS_IS_TERMINATED || role == RS_IS_CHOICE : MORE > 1 && role == RS_IS_CHOICE)
+      notes.chosen = true_ones<N>(z);
+    else
 #pragma unroll
-    for (int j = 0; j < N; j++)
-      y[j] = (A)terms.factor;
-#pragma unroll 1
-    for (int k = MORE - 1; k >= 0; k--) {
-      const int role = terms.role[k];
-      A z[N];
-      if (role == RS_IS_NONE || role == RS_IS_WEIGHT)
-        continue;
-      f(k, z);
-      if (MORE > 2 && role == RS_IS_DONE)
-        notes.resets = true_ones<N>(z);
-      else if (MORE > 2 ? role == RS_IS_TERMINATED || role == RS_IS_CHOICE : MORE > 1 && role == RS_IS_CHOICE)
-        notes.chosen = true_ones<N>(z);
-      else
-#pragma unroll
-        for (int j = 0; j < N; j++) {
-          if (MORE > 2 && role == RS_IS_NEXT_VALUE)
-            x[j] = notes.chosen >> j & 1 ? x[j] : fused((A)terms.gamma, z[j], x[j]);
-          else if (MORE > 2 && role == RS_IS_VALUE)
-            x[j] = x[j] - z[j];
-          else if (MORE > 2 && role == RS_IS_ELEMENT) {
-            notes.chosen |= number_of(are_one(y[j], z[j])) << j;
-            y[j] = (A)terms.factor;
-          } else
-            y[j] = z[j];
-        }
-    }
+      for (int j = 0; j < N; j++) {
+        if (MORE > 2 && role == RS_IS_NEXT_VALUE)
+          x[j] = notes.chosen >> j & 1 ? x[j] : fused((A)terms.gamma, z[j], x[j]);
+        else if (MORE > 2 && role == RS_IS_VALUE)
+          x[j] = x[j] - z[j];
+        else if (MORE > 2 && role == RS_IS_ELEMENT) {
+          notes.chosen |= number_of(are_one(y[j], z[j])) << j;
+          y[j] = (A)terms.factor;
+        } else
+          y[j] = z[j];
+      }
   }
   RS_METHOD static Total load(const rs_terms &, A x, A factor) {
     return {factor, x};
   }
   template <int N, class F, class B>
   RS_METHOD static void output(const F &f, int o, const rs_terms &terms, int type, const Total *t, Notes notes,
-                               const B &bits) {
+                               B &bits) {
     const int shows = terms.shows[o];
     A x[N];
 #pragma unroll
@@ -442,9 +408,10 @@ template <class A> struct UniversalLogSumExp : UniversalNumbers<Ordered<LogSumEx
   RS_METHOD static Total identity(const rs_terms &terms) {
     return {Op::identity().highest, is_gradient(terms) ? Gradient::identity().sum : 1};
   }
-  template <int N, class F> RS_METHOD static void gather(const F &f, const rs_terms &terms, A *, A *y, Notes &) {
-    if (is_gradient(terms))
-      f(1, y);
+  template <int N> RS_METHOD static void further(int, const A *z, const rs_terms &, A *, A *y, Notes &) {
+#pragma unroll
+    for (int j = 0; j < N; j++)
+      y[j] = z[j];
   }
   RS_METHOD static Total load(const rs_terms &terms, A x, A y) {
     return is_gradient(terms) ? Gradient::load(x, x, y) : Op::load(x);
@@ -460,8 +427,7 @@ template <class A> struct UniversalLogSumExp : UniversalNumbers<Ordered<LogSumEx
       x[j] = is_gradient(terms) ? t[j].sum : Op::store(t[j]);
   }
   template <int N, class F, class B>
-  RS_METHOD static void output(const F &f, int o, const rs_terms &terms, int type, const Total *t, Notes,
-                               const B &bits) {
+  RS_METHOD static void output(const F &f, int o, const rs_terms &terms, int type, const Total *t, Notes, B &bits) {
     A x[N], element[N], y[N];
     numbers<N>(terms, t, x);
     if (terms.shows[o] == RS_SHOWS_GRADIENT) {
@@ -516,10 +482,10 @@ template <class U> RS_DEVICE void store_state(const rs_terms &terms, u8 *to, typ
 struct UniversalFixed : UniversalNumbers<Sum<u64>, true> {
   using Number = f64;
   using Base = UniversalNumbers<Sum<u64>, true>;
-  template <int N, class B> RS_METHOD static void take(const rs_terms &, int type, const B &bits, f64 *x) {
+  template <int N, class B> RS_METHOD static void take(const rs_terms &, int type, B &bits, f64 *x) {
     widen_all<N>(type, bits, x);
   }
-  template <int N, class F> RS_METHOD static void gather(const F &, const rs_terms &, f64 *, f64 *, Notes &) {
+  template <int N> RS_METHOD static void further(int, const f64 *, const rs_terms &, f64 *, f64 *, Notes &) {
   }
   RS_METHOD static u64 load(const rs_terms &terms, f64 x, f64) {
     return (u64)nearest_whole(x * terms.scale);
@@ -527,7 +493,7 @@ struct UniversalFixed : UniversalNumbers<Sum<u64>, true> {
   RS_METHOD static u64 first(const rs_terms &, int, u64 bits) {
     return bits;
   }
-  template <int N, class B> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, const B &bits) {
+  template <int N, class B> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, B &bits) {
     if (type == RS_IS_F64) {
       f64 x[N];
 #pragma unroll
@@ -551,8 +517,12 @@ struct UniversalFixed : UniversalNumbers<Sum<u64>, true> {
   }
 };
 
-// Keys of 64 bits that are in the order of the values, whatever type these have; turned, where the lowest is wanted.
-template <int N, class B> RS_DEVICE void keys_of(const rs_terms &terms, int type, const B &bits, u64 *key) {
+// Keys of 32 or 64 bits that are in the order of the values, whatever type these have; turned, where the lowest is
+// wanted. Those of 32 bits are for types of up to 4 bytes.
+template <class K> RS_DEVICE K sign_of_keys(const rs_terms &terms) {
+  return (K)(terms.numbers == RS_IS_I64) << (8 * sizeof(K) - 1);
+}
+template <int N, class B, class K> RS_DEVICE void keys_of(const rs_terms &terms, int type, B &bits, K *key) {
   const u64 nan = ~terms.turn;
   if (terms.numbers == RS_IS_F32) {
     f32 x[N];
@@ -560,105 +530,109 @@ template <int N, class B> RS_DEVICE void keys_of(const rs_terms &terms, int type
 #pragma unroll
     for (int j = 0; j < N; j++)
       key[j] = Keys<f32, f32>::of(x[j], (u32)nan);
-  } else if (terms.numbers == RS_IS_F64) {
+  } else if (sizeof(K) == 8 && terms.numbers == RS_IS_F64) {
     f64 x[N];
     widen_all<N>(type, bits, x);
 #pragma unroll
     for (int j = 0; j < N; j++)
-      key[j] = Keys<f64, f64>::of(x[j], nan);
+      key[j] = (K)Keys<f64, f64>::of(x[j], nan);
   } else {
     widen_all<N>(type, bits, key);
-    const u64 flip = (u64)(terms.numbers == RS_IS_I64) << 63;
 #pragma unroll
     for (int j = 0; j < N; j++)
-      key[j] ^= flip;
+      key[j] ^= sign_of_keys<K>(terms);
   }
 #pragma unroll
   for (int j = 0; j < N; j++)
-    key[j] ^= terms.turn;
+    key[j] ^= (K)terms.turn;
 }
-template <int N, class B> RS_DEVICE void show_keys(const rs_terms &terms, int type, const u64 *turned, const B &bits) {
-  u64 key[N];
+template <int N, class B, class K> RS_DEVICE void show_keys(const rs_terms &terms, int type, const K *turned, B &bits) {
+  const K least = (K)terms.least;
+  K key[N];
 #pragma unroll
   for (int j = 0; j < N; j++)
-    key[j] = (turned[j] < terms.least ? terms.least : turned[j]) ^ terms.turn;
+    key[j] = (turned[j] < least ? least : turned[j]) ^ (K)terms.turn;
   if (terms.numbers == RS_IS_F32) {
     f32 x[N];
 #pragma unroll
     for (int j = 0; j < N; j++)
       x[j] = Keys<f32, f32>::value((u32)key[j]);
     narrow_all<N>(type, x, bits);
-  } else if (terms.numbers == RS_IS_F64) {
+  } else if (sizeof(K) == 8 && terms.numbers == RS_IS_F64) {
     f64 x[N];
 #pragma unroll
     for (int j = 0; j < N; j++)
       x[j] = Keys<f64, f64>::value(key[j]);
     narrow_all<N>(type, x, bits);
   } else {
-    const u64 flip = (u64)(terms.numbers == RS_IS_I64) << 63;
 #pragma unroll
     for (int j = 0; j < N; j++)
-      key[j] ^= flip;
+      key[j] ^= sign_of_keys<K>(terms);
     narrow_all<N>(type, key, bits);
   }
 }
 
 // The highest key. What there is of nothing is lower than any: show_keys() has in its place what users see.
-struct HighestKey : OfNumbers<u64> {
-  RS_METHOD static u64 combine(u64 left, u64 right) {
+template <class K> struct HighestKey : OfNumbers<K> {
+  RS_METHOD static K combine(K left, K right) {
     return left > right ? left : right;
   }
-  RS_METHOD static u64 neutral() {
+  RS_METHOD static K neutral() {
     return 0;
   }
-  RS_METHOD static u64 identity() {
+  RS_METHOD static K identity() {
     return 0;
   }
 };
-template <> constexpr bool is_exact<HighestKey> = true;
+template <class K> constexpr bool is_exact<HighestKey<K>> = true;
 
-struct UniversalExtreme : UniversalNumbers<HighestKey> {
-  template <int N, class B> RS_METHOD static void take(const rs_terms &terms, int type, const B &bits, u64 *key) {
+template <class K> struct UniversalExtreme : UniversalNumbers<HighestKey<K>> {
+  template <int N, class B> RS_METHOD static void take(const rs_terms &terms, int type, B &bits, K *key) {
     keys_of<N>(terms, type, bits, key);
   }
-  RS_METHOD static u64 first(const rs_terms &terms, int type, u64 bits) {
-    u64 key;
-    keys_of<1>(terms, type, &bits, &key);
+  RS_METHOD static K first(const rs_terms &terms, int type, K bits) {
+    K key;
+    const K *at = &bits;
+    keys_of<1>(terms, type, at, &key);
     return key;
   }
-  template <int N, class B> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, const B &bits) {
+  template <int N, class B> RS_METHOD static void show(const rs_terms &terms, int type, const K *t, B &bits) {
     show_keys<N>(terms, type, t, bits);
   }
-  RS_METHOD static u64 keep(const rs_terms &terms, int type, u64 t) {
-    u64 bits{};
-    show<1>(terms, type, &t, &bits);
+  RS_METHOD static K keep(const rs_terms &terms, int type, K t) {
+    K bits{};
+    auto *at = &bits;
+    show<1>(terms, type, &t, at);
     return bits;
   }
 };
 
 // Joined by or, turned where they are to be joined by and; or by xor.
 template <class O> struct UniversalBits : UniversalNumbers<O> {
-  template <int N, class B> RS_METHOD static void take(const rs_terms &terms, int type, const B &bits, u64 *x) {
+  using W = typename O::Number;
+  template <int N, class B> RS_METHOD static void take(const rs_terms &terms, int type, B &bits, W *x) {
     widen_all<N>(type, bits, x);
 #pragma unroll
     for (int j = 0; j < N; j++)
-      x[j] ^= terms.turn;
+      x[j] ^= (W)terms.turn;
   }
-  RS_METHOD static u64 first(const rs_terms &terms, int type, u64 bits) {
-    u64 x;
-    take<1>(terms, type, &bits, &x);
+  RS_METHOD static W first(const rs_terms &terms, int type, W bits) {
+    W x;
+    const W *at = &bits;
+    take<1>(terms, type, at, &x);
     return x;
   }
-  template <int N, class B> RS_METHOD static void show(const rs_terms &terms, int type, const u64 *t, const B &bits) {
-    u64 x[N];
+  template <int N, class B> RS_METHOD static void show(const rs_terms &terms, int type, const W *t, B &bits) {
+    W x[N];
 #pragma unroll
     for (int j = 0; j < N; j++)
-      x[j] = t[j] ^ terms.turn;
+      x[j] = t[j] ^ (W)terms.turn;
     narrow_all<N>(type, x, bits);
   }
-  RS_METHOD static u64 keep(const rs_terms &terms, int type, u64 t) {
-    u64 bits{};
-    show<1>(terms, type, &t, &bits);
+  RS_METHOD static W keep(const rs_terms &terms, int type, W t) {
+    W bits{};
+    auto *at = &bits;
+    show<1>(terms, type, &t, at);
     return bits;
   }
 };
@@ -670,9 +644,9 @@ template <class K, bool FIRST> struct UniversalIndex : UniversalNumbers<Indexed<
   using Number = u64;
   using Bits = u64;
   static constexpr bool SECOND = true;
-  template <int N, class F> RS_METHOD static void gather(const F &, const rs_terms &, u64 *, u64 *, Notes &) {
+  template <int N> RS_METHOD static void further(int, const u64 *, const rs_terms &, u64 *, u64 *, Notes &) {
   }
-  template <int N, class B> RS_METHOD static void take(const rs_terms &terms, int type, const B &bits, u64 *key) {
+  template <int N, class B> RS_METHOD static void take(const rs_terms &terms, int type, B &bits, u64 *key) {
     keys_of<N>(terms, type, bits, key);
     if (sizeof(K) == 4 && terms.numbers == RS_IS_I64) // the sign is the highest of 64 bits
 #pragma unroll
@@ -694,7 +668,7 @@ template <class K, bool FIRST> struct UniversalIndex : UniversalNumbers<Indexed<
   RS_METHOD static Total first(const rs_terms &, int, u64) {
     return Op::neutral();
   }
-  template <int N, class B> RS_METHOD static void show(const rs_terms &terms, int, const Total *t, const B &bits) {
+  template <int N, class B> RS_METHOD static void show(const rs_terms &terms, int, const Total *t, B &bits) {
     u64 index[N];
 #pragma unroll
     for (int j = 0; j < N; j++)
@@ -720,8 +694,7 @@ template <class K, bool FIRST> struct UniversalIndex : UniversalNumbers<Indexed<
   }
   // The second output has the elements themselves, or what an extremum of nothing has: its key is the lowest.
   template <int N, class F, class B>
-  RS_METHOD static void output(const F &, int o, const rs_terms &terms, int type, const Total *t, Notes,
-                               const B &bits) {
+  RS_METHOD static void output(const F &, int o, const rs_terms &terms, int type, const Total *t, Notes, B &bits) {
     if (o == 0) {
       show<N>(terms, type, t, bits);
       return;
@@ -734,7 +707,8 @@ template <class K, bool FIRST> struct UniversalIndex : UniversalNumbers<Indexed<
   }
   RS_METHOD static u64 keep(const rs_terms &terms, int type, Total t) {
     u64 bits{};
-    show<1>(terms, type, &t, &bits);
+    auto *at = &bits;
+    show<1>(terms, type, &t, at);
     return bits;
   }
 };

@@ -193,7 +193,7 @@ static void emit_universal_op(const rowscan_spec *spec, rs_text *source) {
   if (rs_is_fixed(spec->acc_type))
     rs_text_add(source, "UniversalFixed");
   else if (op->kind == RS_ORDER)
-    rs_text_add(source, "UniversalExtreme");
+    rs_text_add(source, "UniversalExtreme<%s>", number);
   else if (op->kind == RS_INDEX)
     rs_text_add(source, "UniversalIndex<%s, %s>", number, word(spec->flags & ROWSCAN_TIES_FIRST));
   else if (op->kind == RS_BITS)

@@ -7,18 +7,26 @@
 #include <string.h>
 
 #include "candidates.h"
+#include "spec/arch.h"
 #include "spec/developer.h"
 #include "spec/types.h"
 #include "tune.h"
 
 /* ---- the spec ---------------------------------------------------------------------------------------------------- */
 
-/* What numbers an operator computes with: f32, f64, or whole ones of 64 bits, of which all integers have the low bits.
- */
+/* What numbers an operator computes with: f32, f64, or whole ones, of which all integers have the low bits. */
 static rowscan_type number_of(rowscan_type type) {
+  bool wide = rowscan_type_bytes(type) == 8;
   if (rs_type_kind(type) != RS_FLOAT)
-    return ROWSCAN_U64;
-  return rowscan_type_bytes(type) == 8 ? ROWSCAN_F64 : ROWSCAN_F32;
+    return wide ? ROWSCAN_U64 : ROWSCAN_U32;
+  return wide ? ROWSCAN_F64 : ROWSCAN_F32;
+}
+
+/* Of elements and results as wide as the widest. */
+static rowscan_type whole_of(const rowscan_spec *spec) {
+  bool wide = rowscan_type_bytes(spec->in_type) == 8 || rowscan_type_bytes(spec->out_type) == 8 ||
+              rowscan_type_bytes(spec->acc_type) == 8;
+  return wide ? ROWSCAN_U64 : ROWSCAN_U32;
 }
 
 /* Whether it is a recurrence, or one with the coefficient 1, which is a sum. */
@@ -41,7 +49,7 @@ static bool is_served(const rowscan_spec *spec) {
 
 /* Keys, bits and indices: the lowest is the highest turned, and `and` is `or` of bits turned. */
 static void take_whole(const rowscan_spec *spec, const rs_op *op, rowscan_spec *universal) {
-  universal->in_type = universal->out_type = universal->acc_type = ROWSCAN_U64;
+  universal->in_type = universal->out_type = universal->acc_type = op->kind == RS_INDEX ? ROWSCAN_U64 : whole_of(spec);
   if (op->kind == RS_ORDER)
     universal->op = ROWSCAN_MAX;
   else if (op->kind == RS_BITS)
@@ -59,7 +67,9 @@ bool rs_universal_spec(const rowscan_spec *spec, rowscan_spec *universal) {
   const rs_op *op = rs_op_of(spec->op);
   if (!is_served(spec))
     return false;
-  rowscan_type number = rs_is_fixed(spec->acc_type) ? ROWSCAN_F64 : number_of(spec->acc_type);
+  rowscan_type number = rs_is_fixed(spec->acc_type)                ? ROWSCAN_F64
+                        : rs_type_kind(spec->acc_type) == RS_FLOAT ? number_of(spec->acc_type)
+                                                                   : whole_of(spec);
   *universal = (rowscan_spec){.size = sizeof *universal,
                               .op = spec->op,
                               .in_type = number,
@@ -106,12 +116,16 @@ static int add_of(rowscan_spec specs[], int count, const rowscan_spec *given) {
 
 static int add_of_types(rowscan_spec specs[], int count, rowscan_spec spec) {
   static const rowscan_type accumulators[] = {ROWSCAN_TYPE_DEFAULT, ROWSCAN_F32, ROWSCAN_F64, ROWSCAN_FIXED_0};
-  for (int in = ROWSCAN_F16; in <= ROWSCAN_BOOL; in++)
+  for (int in = ROWSCAN_F16; in <= ROWSCAN_BOOL; in++) {
+    spec.in_type = (rowscan_type)in;
+    spec.out_type = ROWSCAN_TYPE_DEFAULT;
     for (size_t i = 0; i < sizeof accumulators / sizeof *accumulators; i++) {
-      spec.in_type = (rowscan_type)in;
       spec.acc_type = accumulators[i];
       count = add_of(specs, count, &spec);
     }
+    spec.out_type = spec.acc_type = spec.in_type;
+    count = add_of(specs, count, &spec);
+  }
   return count;
 }
 
@@ -162,8 +176,9 @@ static int compared_as(rowscan_type type) {
   }
 }
 
-/* The key of the lowest value of a type, or, turned, of the highest one. */
-static uint64_t least_key(rowscan_type type, bool turned) {
+/* The key of the lowest value of a type, or, turned, of the highest one, as a kernel has it whose keys have so many
+ * bits. */
+static uint64_t least_key(rowscan_type type, bool turned, int key) {
   int bits = 8 * (int)rowscan_type_bytes(type);
   switch (rs_type_kind(type)) {
   case RS_FLOAT: /* keys of infinities: Keys of kernels/ops.cuh */
@@ -171,7 +186,7 @@ static uint64_t least_key(rowscan_type type, bool turned) {
       return UINT64_C(0x000fffffffffffff);
     return turned ? ~UINT64_C(0xff800000) : UINT64_C(0x007fffff);
   case RS_SIGNED:
-    return (UINT64_C(1) << 63) - (UINT64_C(1) << (bits - 1));
+    return (UINT64_C(1) << (key - 1)) - (UINT64_C(1) << (bits - 1));
   case RS_BOOL:
     return turned ? ~UINT64_C(1) : 0;
   default:
@@ -242,6 +257,36 @@ static void tell_factor(rs_terms *terms, const double params[RS_MOST_PARAMS], co
   terms->gamma = params[0];
 }
 
+static void add_take(rs_terms *terms, int array, int as) {
+  terms->take[terms->takes].array = array;
+  terms->take[terms->takes++].as = as;
+}
+
+/* Whether kernels take a further input before there are totals; else its results are made with it. */
+static bool is_taken(const rs_terms *terms, int k) {
+  int role = terms->role[k];
+  bool result = terms->shows[0] == RS_SHOWS_GRADIENT && role == RS_IS_ELEMENT;
+  return role != RS_IS_NONE && role != RS_IS_WEIGHT && !result;
+}
+
+/* Flags come first, and what changes elements after these; of further inputs the last is the first. */
+static void tell_takes(rs_terms *terms, const rowscan_spec *spec) {
+  rs_op_kind kind = rs_op_of(spec->op)->kind;
+  bool multiplies = !is_recurrence(spec) && (kind == RS_ARITHMETIC || kind == RS_EXTENDED);
+  if (terms->told)
+    add_take(terms, RS_SEGMENTS, RS_TAKES_SEGMENTS);
+  if (terms->selects)
+    add_take(terms, RS_MASK, RS_TAKES_MASK);
+  if (terms->omits && !multiplies) /* those that may be multiplied are looked at after that */
+    add_take(terms, RS_IN, RS_TAKES_NAN);
+  add_take(terms, RS_IN, RS_TAKES_NUMBERS);
+  if (terms->multiplies)
+    add_take(terms, RS_MASK, RS_TAKES_MULTIPLIER);
+  for (int k = RS_MOST_MORE - 1; k >= 0; k--)
+    if (is_taken(terms, k))
+      add_take(terms, RS_MORE_IN + k, RS_TAKES_FURTHER + k);
+}
+
 static void tell(rs_terms *terms, const rs_rows *rows, const rowscan_spec *spec) {
   const rs_op *op = rs_op_of(spec->op);
   rowscan_type compared = op->kind == RS_INDEX ? spec->in_type : spec->acc_type;
@@ -256,9 +301,11 @@ static void tell(rs_terms *terms, const rs_rows *rows, const rowscan_spec *spec)
   tell_types(terms, rows, spec);
   tell_roles(terms, spec);
   tell_factor(terms, rows->params, spec);
+  tell_takes(terms, spec);
   if (op->kind == RS_ORDER || op->kind == RS_INDEX) {
     terms->numbers = compared_as(compared);
-    terms->least = least_key(compared, wants_lowest(spec));
+    terms->least =
+        least_key(compared, wants_lowest(spec), op->kind == RS_ORDER && whole_of(spec) == ROWSCAN_U32 ? 32 : 64);
   }
   if (spec->flags & ROWSCAN_PART_STATES)
     tell_states(terms, spec);
@@ -353,14 +400,14 @@ int64_t rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, con
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* So many elements of a lane that their totals fit into 96 registers, beside all else. Blocks of a warp: the compiler
+/* So many elements of a lane that their totals fit into 72 registers, beside all else. Blocks of a warp: the compiler
  * knows then that all its lanes have the same numbers of rows and tiles, and keeps these in uniform registers. */
-void rs_tune_universal(const rowscan_spec *spec, rs_shape kernels[]) {
-  enum { THREADS = 32, BLOCKS = 20, SHARED = 48 * 1024 }; /* which a block of any GPU may have */
+void rs_tune_universal(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
+  enum { THREADS = 32, BLOCKS = 28, SHARED = 48 * 1024 }; /* which a block of any GPU may have */
   int total = rs_spec_register_bytes(spec);
   kernels[RS_KERNEL_ANY] = (rs_shape){.made_of = RS_TEMPLATE_UNIVERSAL,
                                       .threads = THREADS,
-                                      .min_blocks = BLOCKS,
+                                      .min_blocks = (int)rs_smaller(BLOCKS, rs_arch_blocks(arch)),
                                       .shared_bytes = SHARED,
                                       .warps = 1,
                                       .chunks = 1,
@@ -392,6 +439,19 @@ static int64_t side_by_side(const rs_rows *rows) {
   return beside ? rows->shape[rows->rank - 1] : 1;
 }
 
+/* So many of them that a tile should have: as many as a unit of memory has, if elements of another array are
+ * neighbours.
+ */
+static int64_t beside_in_tile(const rs_rows *rows, int64_t width) {
+  enum { UNIT = 32 };
+  for (int a = 0; a < RS_ALL_ARRAYS; a++) {
+    const rs_operand *array = &rows->array[a];
+    if (array->data && a != RS_INIT && a != RS_TOTALS && (array->step == 1 || array->step == -1))
+      return rs_smaller(width, UNIT / (int64_t)main_of(rows)->bytes);
+  }
+  return width;
+}
+
 /* The bytes that an array has, from its lowest element to its highest one. */
 static void tell_bounds(rs_terms *terms, const rs_rows *rows, int a) {
   const rs_operand *array = &rows->array[a];
@@ -405,36 +465,55 @@ static void tell_bounds(rs_terms *terms, const rs_rows *rows, int a) {
   terms->end[a] = (uint64_t)(uintptr_t)array->data + (uint64_t)high;
 }
 
-/* Whether a launch has such an array of elements that come in, or of results. */
-static bool comes_in(const rs_terms *terms, int a) {
-  return a == RS_IN || (a == RS_MASK && (terms->selects || terms->multiplies)) || (a == RS_SEGMENTS && terms->told) ||
-         (a >= RS_MORE_IN && a < RS_SECOND && terms->role[a - RS_MORE_IN]);
-}
-static bool goes_out(const rs_rows *rows, int a) {
-  return (a == RS_OUT || a == RS_SECOND) && rows->array[a].data;
+static bool is_output(int a) {
+  return a == RS_OUT || a == RS_SECOND;
 }
 
-static void tell_arrays(rs_terms *terms, const rs_rows *rows) {
-  for (int a = 0; a < RS_ALL_ARRAYS; a++)
-    if (comes_in(terms, a)) {
-      terms->array[terms->inputs++] = a;
+/* Whether the elements of a tile follow one another in memory: those of one row, or of rows that do. */
+static bool is_run(const rs_operand *array, const rs_rows *rows, bool one_row) {
+  int64_t next = rows->length;
+  if (array->step != 1 && array->step != -1)
+    return false;
+  for (int d = rows->rank - 1; d >= 0 && !one_row; next *= rows->shape[d--])
+    if (rows->shape[d] > 1 && array->stride[d] != next)
+      return false;
+  return true;
+}
+
+static void tell_runs(rs_terms *terms, const rs_rows *rows, const rs_shape *shape) {
+  bool one_row = terms->log_lanes == 5, in_tile = rows->length <= (int64_t)shape->vector << terms->log_lanes;
+  terms->uses = terms->fetches = terms->stores = 0;
+  for (int a = 0; a < RS_ALL_ARRAYS; a++) {
+    const rs_operand *array = &rows->array[a];
+    bool elements = array->data && a != RS_INIT && a != RS_TOTALS;
+    terms->is_run[a] = elements && (one_row || in_tile) && is_run(array, rows, one_row);
+    terms->apart[a] = array->step * (int64_t)array->bytes;
+    if (elements)
+      terms->use[terms->uses++] = a;
+    if (!terms->is_run[a])
+      continue;
+    if (is_output(a)) {
+      terms->store[terms->stores++] = a;
+    } else {
+      terms->fetch[terms->fetches++] = a;
       tell_bounds(terms, rows, a);
     }
-  terms->arrays = terms->inputs;
-  for (int a = 0; a < RS_ALL_ARRAYS; a++)
-    if (goes_out(rows, a))
-      terms->array[terms->arrays++] = a;
+  }
 }
 
 /* Warps of a multiprocessor, of which fewer leave it idle, and that pieces are cut for; tiles of a row that is cut, at
  * least, and of totals that a warp joins, at most; multiprocessors, where they are not known. */
-enum { ENOUGH = 8, WANTED = 16, LEAST_TILES = 8, JOINS = 16, USUAL = 128 };
+enum { ENOUGH = 14, WANTED = 28, LEAST_TILES = 8, JOINS = 16, USUAL = 128 };
+
+static int64_t multiprocessors_of(const rs_shape *shape) {
+  return shape->multiprocessors ? shape->multiprocessors : USUAL;
+}
 
 /* Pieces of rows of which there are too few. */
 static void tell_pieces(rs_terms *terms, const rs_rows *rows, const rs_shape *shape) {
   int64_t tile = (int64_t)shape->vector << terms->log_lanes, tiles = rs_ceiling(rows->length, tile);
   int64_t groups = rs_ceiling(rows->count, 32 >> terms->log_lanes), piece = tiles;
-  int64_t multiprocessors = shape->multiprocessors ? shape->multiprocessors : USUAL;
+  int64_t multiprocessors = multiprocessors_of(shape);
   if (rows->array[RS_OUT].data && groups < ENOUGH * multiprocessors && tiles >= LEAST_TILES) {
     int64_t pieces = rs_smaller(rs_ceiling(WANTED * multiprocessors, groups), JOINS * tile);
     for (piece = 2; piece * pieces < tiles;)
@@ -447,18 +526,20 @@ static void tell_pieces(rs_terms *terms, const rs_rows *rows, const rs_shape *sh
 
 /* Whether there could be more pieces, if a row had more lanes: then those before one are joined faster. */
 static bool too_few(const rs_terms *terms, const rs_rows *rows, const rs_shape *shape) {
-  int64_t multiprocessors = shape->multiprocessors ? shape->multiprocessors : USUAL;
+  int64_t multiprocessors = multiprocessors_of(shape);
   return terms->pieces > 1 && terms->units < ENOUGH * multiprocessors &&
          rows->length >= 2 * LEAST_TILES * ((int64_t)shape->vector << terms->log_lanes) &&
          terms->pieces > JOINS / 2 * (shape->vector << terms->log_lanes);
 }
 
-/* The rows of a group: those of a tile, or, of rows of one tile, of several. No group has rows of two widths. */
+/* The rows of a group: those of a tile, or, of rows of one tile, of several, if there are many. No group has rows of
+ * two widths. */
 static void tell_groups(rs_terms *terms, const rs_rows *rows, const rs_shape *shape, int64_t width) {
-  enum { MOST = 128 };
+  enum { MOST = 128, TILES = 8 };
   int64_t tile = (int64_t)shape->vector << terms->log_lanes, most = 32 >> terms->log_lanes;
-  if (rows->length <= tile)
-    most = rs_larger(most, rs_smaller(most * terms->tiles_at_a_time, MOST));
+  int64_t enough = rows->count / (WANTED * multiprocessors_of(shape));
+  for (int tiles = 1; rows->length <= tile && tiles < TILES && 2 * most <= rs_smaller(enough, MOST); tiles *= 2)
+    most *= 2;
   bool whole = width > 1 && width <= most;
   terms->rows_of_group = (int)(whole ? most / width * width : most);
   terms->width = 0;
@@ -472,60 +553,53 @@ static void tell_groups(rs_terms *terms, const rs_rows *rows, const rs_shape *sh
   terms->units *= terms->pieces;
 }
 
-/* Shared memory of a warp: as kernels/universal.cuh has it. */
+/* Shared memory of a warp, in words of 16 bytes: as kernels/universal.cuh has it. Around a copy is room for what lanes
+ * with fewer elements than they could have read and write beyond them. */
 static int tell_room(rs_terms *terms, const rs_rows *rows, const rs_shape *shape, int total) {
-  enum { WORD = 16, ROOM_AFTER = 128 };
+  enum { WORD = 16, LINE = 128, PLACES = 32 * 16, BEFORE = LINE + WORD };
   int at = 0;
   terms->digits_at = at;
-  at += (int)rs_up(terms->levels * (32 >> terms->log_lanes) * total, WORD);
+  at += (int)rs_up(2 * terms->levels * (32 >> terms->log_lanes) * total, WORD);
   for (int a = 0; a < RS_ALL_ARRAYS; a++)
     if (rows->array[a].data) {
       terms->begins_at[a] = at;
       at += (int)rs_up(8 * terms->rows_of_group, WORD);
     }
-  for (int i = 0; i < terms->arrays; i++) {
-    int a = terms->array[i], bytes = terms->bytes[a], all = 32 * shape->vector * terms->tiles_at_a_time * bytes + WORD;
-    if (terms->rows_of_group > 1 && rows->array[a].step != 1 && rows->array[a].step != -1) { /* runs side by side */
-      int tiles = terms->rows_of_group > 32 >> terms->log_lanes ? 1 : terms->tiles_at_a_time;
-      int run = (int)rs_up(terms->rows_of_group * bytes + WORD - 1, WORD); /* wherever it begins: kernels/runs.cuh */
-      all = (int)rs_larger(all, (int64_t)run * tiles * (shape->vector << terms->log_lanes));
-    }
-    terms->ways_at[a] = at;
-    at += RS_WAY_BYTES;
-    terms->copy_at[a] = at;
-    at += (int)rs_up(all + all / ROOM_AFTER * WORD + WORD, WORD);
+  for (int i = 0; i < terms->uses; i++) {
+    int a = terms->use[i], all = 32 * shape->vector * terms->bytes[a] + 2 * WORD;
+    terms->places_at[a] = at;
+    at += PLACES;
+    if (!terms->is_run[a])
+      continue;
+    int copy = BEFORE + (int)rs_up(all + all / LINE * WORD + WORD, WORD);
+    terms->copy_at[a] = at + BEFORE;
+    terms->room[a] = is_output(a) ? 0 : copy;
+    at += is_output(a) ? copy : 2 * copy;
   }
   return terms->warp_bytes = at;
 }
 
 /* Totals that all pieces of a launch have, at most: see tell_pieces(). */
 size_t rs_universal_bound(const rs_shape *shape, const rowscan_spec *spec) {
-  int multiprocessors = shape->multiprocessors ? shape->multiprocessors : USUAL;
-  return (size_t)(ENOUGH + WANTED) * (size_t)multiprocessors * 32 * (size_t)rs_spec_register_bytes(spec);
+  return (size_t)(ENOUGH + WANTED) * (size_t)multiprocessors_of(shape) * 32 * (size_t)rs_spec_register_bytes(spec);
 }
 
-/* So many lanes a row that all of them have elements, but as few as leave rows side by side together; and so many tiles
- * at a time as all blocks of a multiprocessor have room for. */
+/* So many lanes a row that all of them have elements, but as few as leave rows side by side together. */
 rs_universal_cut rs_universal_share(rs_terms *terms, const rs_rows *rows, const rs_shape *shape,
                                     const rowscan_spec *spec) {
-  enum { ROOM = 10 * 1024, MOST_TILES = 8 };
   const int total = rs_spec_register_bytes(spec), warps = shape->threads / 32, most = shape->shared_bytes / warps;
   const int64_t width = side_by_side(rows);
-  const int by_length = log_of(rs_ceiling(rows->length, shape->vector), 5), by_width = 5 - log_of(width, 5);
+  const int by_length = log_of(rs_ceiling(rows->length, shape->vector), 5),
+            by_width = 5 - log_of(beside_in_tile(rows, width), 5);
   terms->log_lanes = (int)rs_smaller(by_length, by_width);
-  terms->tiles_at_a_time = MOST_TILES;
-  tell_arrays(terms, rows);
-  for (;;) {
+  for (;; terms->log_lanes++) {
     tell_pieces(terms, rows, shape);
     tell_groups(terms, rows, shape, width);
-    int bytes = tell_room(terms, rows, shape, total);
-    if (bytes > ROOM && terms->tiles_at_a_time > 1)
-      terms->tiles_at_a_time /= 2;
-    else if (terms->log_lanes < 5 && (bytes > most || too_few(terms, rows, shape)))
-      terms->log_lanes++;
-    else
+    tell_runs(terms, rows, shape);
+    if (terms->log_lanes == 5 || (tell_room(terms, rows, shape, total) <= most && !too_few(terms, rows, shape)))
       break;
   }
+  tell_room(terms, rows, shape, total);
   return (rs_universal_cut){.blocks = rs_ceiling(terms->units, warps),
                             .shared = (int64_t)warps * terms->warp_bytes,
                             .workspace = terms->pieces > 1 ? (size_t)(rows->count * terms->pieces * total) : 0};

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT
  *
  * A universal kernel is compiled for an operator and its accumulator, and for segments or none. All else that a spec
- * has, a launch tells (kernels/terms.h). So three dozen kernels serve every spec of the library's own operators.
+ * has, a launch tells (kernels/terms.h). So four dozen kernels serve every spec of the library's own operators.
  */
 #ifndef RS_UNIVERSAL_H
 #define RS_UNIVERSAL_H

@@ -2,8 +2,8 @@
  * compiler.c - CUDA source to a shared object for the CPU, by g++
  * SPDX-License-Identifier: MIT
  *
- * Source and headers are written to a directory, with this simulator's device.cuh in place of theirs. SIMT_KEEP=1
- * leaves the directory. SIMT_CXX (g++) compiles, with SIMT_CXXFLAGS after the options below.
+ * Source and headers are written to a directory, with this simulator's device.cuh and fetches.cuh in place of theirs.
+ * SIMT_KEEP=1 leaves the directory. SIMT_CXX (g++) compiles, with SIMT_CXXFLAGS after the options below.
  */
 #include "compiler.h"
 
@@ -145,11 +145,16 @@ static void write_in(const char *dir, const char *name, const simt_bytes *bytes)
     simt_die("%s: %s", path, strerror(errno));
 }
 
+/* What kernels ask of the hardware: this simulator has its own. */
+static bool is_own(const char *header) {
+  return strcmp(header, "device.cuh") == 0 || strcmp(header, "fetches.cuh") == 0;
+}
+
 static void write_headers(const char *dir, const simt_source *source) {
   for (int i = 0; i < source->headers; i++) {
     simt_bytes text = {0};
-    if (strcmp(source->header_name[i], "device.cuh") == 0)
-      simt_bytes_print(&text, "#pragma once\n#include \"%s/device.cuh\"\n", simt_dir());
+    if (is_own(source->header_name[i]))
+      simt_bytes_print(&text, "#pragma once\n#include \"%s/%s\"\n", simt_dir(), source->header_name[i]);
     else
       simt_bytes_print(&text, "%s", source->header_text[i]);
     write_in(dir, source->header_name[i], &text);

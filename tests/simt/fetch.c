@@ -24,11 +24,33 @@ void simt_fetch(void *to, const void *from, unsigned bytes) {
   memset(to, SIMT_POISON, bytes);
 }
 
-void simt_fetch_wait(void) {
-  simt_fetches *all = simt_grid_fetches();
-  for (unsigned i = 0; i < all->count; i++) {
+/* The first so many arrive. */
+static void arrive(simt_fetches *all, unsigned count) {
+  if (!count)
+    return;
+  for (unsigned i = 0; i < count; i++) {
     simt_grid_used(simt_grid_state.thread, all->word[i].to, all->word[i].bytes, SIMT_WRITE);
     memcpy(all->word[i].to, all->word[i].from, all->word[i].bytes);
   }
-  all->count = 0;
+  all->count -= count;
+  memmove(all->word, all->word + count, all->count * sizeof *all->word);
+}
+
+void simt_fetch_wait(void) {
+  simt_fetches *all = simt_grid_fetches();
+  arrive(all, all->count);
+  all->last = all->open = 0;
+}
+
+void simt_fetch_group(void) {
+  simt_fetches *all = simt_grid_fetches();
+  all->last = all->open;
+  all->open = all->count;
+}
+
+void simt_fetch_wait_but_last(void) {
+  simt_fetches *all = simt_grid_fetches();
+  arrive(all, all->last);
+  all->open -= all->last;
+  all->last = 0;
 }

@@ -20,10 +20,13 @@ typedef struct simt_fetched {
 typedef struct simt_fetches {
   simt_fetched *word; /* oldest first */
   unsigned count, room;
+  unsigned last, open; /* words before the last group, and before those that are in none yet */
 } simt_fetches;
 
 /* What kernels call, for the list of simt_grid_fetches(). */
 void simt_fetch(void *to, const void *from, unsigned bytes);
 void simt_fetch_wait(void);
+void simt_fetch_group(void);
+void simt_fetch_wait_but_last(void);
 
 #endif

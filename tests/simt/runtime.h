@@ -35,6 +35,8 @@ typedef struct simt_state {
   void (*await_dependencies)(void);
   void (*fetch)(void *to, const void *from, unsigned bytes);
   void (*fetch_wait)(void);
+  void (*fetch_group)(void);
+  void (*fetch_wait_but_last)(void);
   void (*bulk_init)(void *arrivals, int count, unsigned parties);
   void (*bulk_expect)(void *arrival, unsigned bytes);
   void (*bulk_await)(void *arrival, unsigned phase); /* (*) */
