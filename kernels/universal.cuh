@@ -160,7 +160,9 @@ template <class P, int N> struct UniversalWarp {
   RS_METHOD u8 *&begin(int a, int r) const {
     return reinterpret_cast<u8 **>(shared_byte(room + terms.begins_at[a]))[r];
   }
-  // Digits of the counter of tiles, and the prefix that each has led to.
+  // Digits of the counter of tiles, and the prefix that each has led to; after the last digit, the prefix through a
+  // piece, and that before all tiles. There they lie, not in registers: a word that these have no room for is read
+  // behind all that is on its way from memory.
   RS_METHOD Acc &digit(int d) const {
     return reinterpret_cast<Acc *>(shared_byte(room + terms.digits_at))[(d << (6 - log)) + ((int)lane_index() >> log)];
   }
@@ -512,16 +514,25 @@ template <class P, int N> struct UniversalWarp {
         carry = Op::combine(carry, sibling[d]);
     return carry;
   }
+  // Of so many tiles, which have been counted.
+  RS_METHOD Acc prefix_of(int tiles) const {
+    return prefix_at(tiles ? lowest_bit((u32)tiles) : terms.levels);
+  }
+  // No tile has been counted; nobody looks at digits any more.
+  RS_METHOD void count_from(Acc start) const {
+    if (place == 0)
+      prefix_at(terms.levels) = start;
+    warp_barrier();
+  }
   // Tile k of a row or piece, whose total is `mine`, and then of the aligned block that ends with it: the prefix
   // through it. Digit d keeps the total of such a block of 2^d tiles, and the prefix through it, which the next block
   // of fewer tiles goes on from.
-  RS_METHOD Acc push(int k, Acc &mine, Acc start, bool last) const {
+  RS_METHOD Acc push(int k, Acc &mine, bool last) const {
     int d = 0;
 #pragma unroll 1
     for (; k >> d & 1; d++)
       mine = Op::combine(digit(d), mine);
-    const u32 before = (u32)k & (u32)(k + 1); // digits above
-    Acc after = Op::combine(before ? prefix_at(lowest_bit(before)) : start, mine);
+    Acc after = Op::combine(prefix_of(k & (k + 1)), mine);
     if (!last) {
       warp_barrier(); // all lanes have read
       if (place == 0) {
@@ -532,31 +543,33 @@ template <class P, int N> struct UniversalWarp {
     }
     return after;
   }
-  // The lane's results from totals of its elements, x, and what a tile's total makes of the prefix before it.
-  RS_METHOD void prefixes(Acc before, Acc after, const Acc *x, Acc *prefix) const {
-    Acc next = shuffle_down(before);
+  // The prefixes before the lane's elements, whose totals are x, and through them: of tile k, through which it is
+  // `after`.
+  RS_METHOD void prefixes(Acc carry, Acc after, const Acc *sibling, const Acc *x, Acc *prefix) const {
+    Acc before = down(carry, sibling), next = shuffle_down(before);
     carries<Op, N>(before, x, prefix);
     prefix[N] = place == (1 << log) - 1 ? after : next;
   }
 
   // The prefix before a piece, and through it, from the totals of all before it, as if these were elements.
-  RS_METHOD void join_pieces(int piece, bool whole, Acc &start, Acc &through) const {
+  RS_METHOD void join_pieces(int piece, bool whole) const {
     const int log_tile = LOG_N + log, last = piece >> log_tile;
-    Acc carry = start;
 #pragma unroll 1
     for (int k = 0; k <= last; k++) {
       Acc x[N], sibling[5], prefix[N + 1];
       totals_of_pieces(k << log_tile, piece + whole, x);
-      Acc mine = up(total<Op, N>(x), sibling), after = push(k, mine, start, false);
-      prefixes(down(carry, sibling), after, x, prefix);
-      carry = after;
+      Acc mine = up(total<Op, N>(x), sibling), carry = prefix_of(k), after = push(k, mine, k == last);
+      prefixes(carry, after, sibling, x, prefix);
       if (k == last) {
         const int lane = (row << log) + (piece >> LOG_N & ((1 << log) - 1));
-        start = shuffle_from(one_of<N>(prefix, piece), lane);
-        through = shuffle_from(one_of<N>(prefix + 1, piece), lane);
+        Acc start = shuffle_from(one_of<N>(prefix, piece), lane);
+        Acc through = shuffle_from(one_of<N>(prefix + 1, piece), lane);
+        warp_barrier(); // all lanes have read
+        if (place == 0)
+          digit(terms.levels) = through;
+        count_from(start);
       }
     }
-    warp_barrier(); // digits are counted anew
   }
   RS_METHOD void keep_all_empty() {
     if (rows.has(RS_TOTALS))
@@ -584,10 +597,9 @@ template <class P, int N> struct UniversalWarp {
     }
     const int tiles = of_rows ? 1 : (int)((end - begin + tile - 1) >> log_tile);
     const int steps = of_rows ? (there + tile_rows - 1) / tile_rows : tiles;
-    Acc start = this->start(), through = start;
+    count_from(start());
     if (terms.phase == RS_PREFIXES)
-      join_pieces(piece, whole, start, through);
-    Acc carry = start;
+      join_pieces(piece, whole);
     const int rest = (int)(end - begin - ((i64)(tiles - 1) << log_tile)); // elements of the last tile
     first = begin;
     step = tile_row = 0;
@@ -616,7 +628,7 @@ template <class P, int N> struct UniversalWarp {
       warp_barrier();
       if (of_rows) {
         row = tile_row + ((int)lane_index() >> log);
-        start = carry = this->start();
+        count_from(start());
       }
       own = exists() ? count - place * N : 0;
       own = own > N ? N : own;
@@ -630,14 +642,14 @@ template <class P, int N> struct UniversalWarp {
       Acc x[N], sibling[5];
       Notes notes;
       totals(notes, x);
-      const bool last = step == tiles - 1 || of_rows;
-      Acc mine = up(total<Op, N>(x), sibling), after = push(of_rows ? 0 : step, mine, start, last);
+      const int k = of_rows ? 0 : step;
+      const bool last = k == tiles - 1;
+      Acc mine = up(total<Op, N>(x), sibling), carry = prefix_of(k), after = push(k, mine, last);
       if (!totals_alone) {
         Acc prefix[N + 1];
         if (last && whole)
-          after = through;
-        prefixes(down(carry, sibling), after, x, prefix);
-        carry = after;
+          after = digit(terms.levels);
+        prefixes(carry, after, sibling, x, prefix);
         show(notes, prefix);
       } else if (last && place == 0 && exists()) { // of 2^k tiles, of which no fold starts
         if (terms.phase == RS_TOTALS_OF_PIECES)

@@ -105,7 +105,7 @@ bool rs_ring_fits_rows(const rowscan_spec *spec, int arch, rs_shape *shape);
  * whether rows of these are cut over blocks.
  */
 void rs_tune_further(const rowscan_spec *spec, int arch, rs_shape kernels[]);
-void rs_tune_universal(const rowscan_spec *spec, int arch, rs_shape kernels[]);
+void rs_tune_universal(const rowscan_spec *spec, rs_shape kernels[]);
 bool rs_tune_further_long(const rowscan_spec *spec, const rs_shape kernels[], int64_t length, int64_t rows,
                           int multiprocessors);
 

@@ -220,7 +220,7 @@ static rs_geometry choose_geometry(const rowscan_spec *spec, int arch) {
   }
   if (spec->flags & ROWSCAN_UNIVERSAL) {
     g.regime = ROWSCAN_REGIME_AUTO;
-    rs_tune_universal(spec, arch, g.shape);
+    rs_tune_universal(spec, g.shape);
     return g;
   }
   g.regime = regime_of(spec, arch);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "candidates.h"
-#include "spec/arch.h"
 #include "spec/developer.h"
 #include "spec/types.h"
 #include "tune.h"
@@ -400,14 +399,14 @@ int64_t rs_universal_rows(rs_rows *to, rs_terms *terms, const rs_rows *rows, con
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* So many elements of a lane that their totals fit into 72 registers, beside all else. Blocks of a warp: the compiler
+/* So many elements of a lane that their totals fit into 80 registers, beside all else. Blocks of a warp: the compiler
  * knows then that all its lanes have the same numbers of rows and tiles, and keeps these in uniform registers. */
-void rs_tune_universal(const rowscan_spec *spec, int arch, rs_shape kernels[]) {
-  enum { THREADS = 32, BLOCKS = 28, SHARED = 48 * 1024 }; /* which a block of any GPU may have */
+void rs_tune_universal(const rowscan_spec *spec, rs_shape kernels[]) {
+  enum { THREADS = 32, BLOCKS = 24, SHARED = 48 * 1024 }; /* which a block of any GPU may have */
   int total = rs_spec_register_bytes(spec);
   kernels[RS_KERNEL_ANY] = (rs_shape){.made_of = RS_TEMPLATE_UNIVERSAL,
                                       .threads = THREADS,
-                                      .min_blocks = (int)rs_smaller(BLOCKS, rs_arch_blocks(arch)),
+                                      .min_blocks = BLOCKS,
                                       .shared_bytes = SHARED,
                                       .warps = 1,
                                       .chunks = 1,
@@ -503,7 +502,7 @@ static void tell_runs(rs_terms *terms, const rs_rows *rows, const rs_shape *shap
 
 /* Warps of a multiprocessor, of which fewer leave it idle, and that pieces are cut for; tiles of a row that is cut, at
  * least, and of totals that a warp joins, at most; multiprocessors, where they are not known. */
-enum { ENOUGH = 14, WANTED = 28, LEAST_TILES = 8, JOINS = 16, USUAL = 128 };
+enum { ENOUGH = 12, WANTED = 24, LEAST_TILES = 8, JOINS = 16, USUAL = 128 };
 
 static int64_t multiprocessors_of(const rs_shape *shape) {
   return shape->multiprocessors ? shape->multiprocessors : USUAL;
@@ -559,7 +558,7 @@ static int tell_room(rs_terms *terms, const rs_rows *rows, const rs_shape *shape
   enum { WORD = 16, LINE = 128, PLACES = 32 * 16, BEFORE = LINE + WORD };
   int at = 0;
   terms->digits_at = at;
-  at += (int)rs_up(2 * terms->levels * (32 >> terms->log_lanes) * total, WORD);
+  at += (int)rs_up(2 * (terms->levels + 1) * (32 >> terms->log_lanes) * total, WORD);
   for (int a = 0; a < RS_ALL_ARRAYS; a++)
     if (rows->array[a].data) {
       terms->begins_at[a] = at;

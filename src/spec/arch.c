@@ -41,12 +41,6 @@ int rs_arch_shared_bytes(int arch) {
   return arch < 90 ? 164 * 1024 : 228 * 1024;
 }
 
-int rs_arch_blocks(int arch) {
-  if (arch < 80 || arch == 86 || arch == 87)
-    return 16;
-  return arch >= 110 || arch == 88 || arch == 89 ? 24 : 32;
-}
-
 int rs_arch_threads(int arch) {
   if (arch < 80)
     return 1024;

@@ -24,8 +24,7 @@ int rs_arch_generation(int arch);
 /* Shared memory that the blocks of a multiprocessor have together; each takes 1 KB of it for the system. */
 int rs_arch_shared_bytes(int arch);
 
-/* Threads, and blocks, that a multiprocessor holds at a time. */
+/* Threads that a multiprocessor holds at a time. */
 int rs_arch_threads(int arch);
-int rs_arch_blocks(int arch);
 
 #endif
