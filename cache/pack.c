@@ -29,10 +29,8 @@ static const unsigned char *item_at(const rs_pack *pack, uint32_t place) {
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static bool read_at(const rs_pack *pack, void *to, uint64_t offset, size_t bytes) {
-  if (pack->fd >= 0)
-    return rs_file_read_at(pack->fd, to, bytes, offset);
-  memcpy(to, pack->memory + offset, bytes);
-  return true;
+  return pack->fd >= 0 ? rs_file_read_at(pack->fd, to, bytes, offset)
+                       : pack->source.read(pack->source.user, to, offset, bytes);
 }
 
 /* What the items so far say. */
@@ -134,9 +132,18 @@ const char *rs_pack_open_path(rs_pack *pack, int dir, const char *name) {
   return wrong ? wrong : errno == ENOENT ? "there is no such file" : "cannot be opened";
 }
 
-const char *rs_pack_view(rs_pack *pack, const void *memory, size_t bytes) {
-  *pack = (rs_pack){.fd = -1, .memory = memory, .bytes = bytes};
+const char *rs_pack_view_source(rs_pack *pack, const rs_source *source) {
+  *pack = (rs_pack){.fd = -1, .source = *source, .bytes = source->bytes};
   return open_pack(pack);
+}
+
+static bool read_memory(void *user, void *to, uint64_t offset, size_t bytes) {
+  memcpy(to, (const char *)user + offset, bytes);
+  return true;
+}
+
+const char *rs_pack_view(rs_pack *pack, const void *memory, size_t bytes) {
+  return rs_pack_view_source(pack, &(rs_source){read_memory, (void *)(uintptr_t)memory, bytes});
 }
 
 void rs_pack_close(rs_pack *pack) {

@@ -9,6 +9,7 @@
 #ifndef RS_PACK_H
 #define RS_PACK_H
 
+#include "base/source.h"
 #include "inside.h"
 
 enum {
@@ -18,8 +19,8 @@ enum {
 };
 
 typedef struct rs_pack {
-  int fd;                      /* -1: the pack lies in memory */
-  const unsigned char *memory; /* the caller's */
+  int fd;           /* -1: the pack is no file */
+  rs_source source; /* else */
   uint64_t bytes;
   unsigned char *head; /* header and index */
   uint32_t count;
@@ -32,8 +33,9 @@ const char *rs_pack_open(rs_pack *pack, int fd, uint64_t bytes);
 /* The same for a file's name. The file is to be trusted as rs_shared_file_open says. */
 const char *rs_pack_open_path(rs_pack *pack, int dir, const char *name);
 
-/* The same for bytes in memory, which must stay as they are while the pack is open. */
+/* The same for bytes that stay as they are while the pack is open: in memory, or wherever they are read from. */
 const char *rs_pack_view(rs_pack *pack, const void *memory, size_t bytes);
+const char *rs_pack_view_source(rs_pack *pack, const rs_source *source);
 void rs_pack_close(rs_pack *pack);
 
 /* The size of an entry, by its place in the index, 0 to count - 1. *damage: what is wrong with its head; NULL: nothing.

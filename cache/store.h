@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/source.h"
 #include "base/status.h"
 
 typedef struct rs_store rs_store;
@@ -43,9 +44,9 @@ typedef struct rs_store_options {
   int64_t limit_bytes; /* <= 0: 256 MB */
   const char *packs;   /* files of packs, and directories of *.pack, between colons; NULL: $ROWSCAN_CACHE_PACKS; "off":
                           none, not even the following */
-  const char *installed_packs;                        /* such a directory, which need not be there; NULL: none */
-  const void *(*built_in)(void *user, size_t *bytes); /* a pack in memory, which stays there; asked for once, with the
-                                                         first miss, whatever `packs` says. NULL, or NULL: none */
+  const char *installed_packs; /* such a directory, which need not be there; NULL: none */
+  /* A pack that is no file: asked for once, with the first miss, whatever `packs` says. NULL, or false: none. */
+  bool (*built_in)(void *user, rs_source *pack);
   void *built_in_user;
   rs_log log; /* whose messages have one line each */
 } rs_store_options;

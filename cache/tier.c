@@ -253,13 +253,13 @@ static const tier_pack *built_in(rs_store *store) {
   rs_tier *tier = store->tier;
   pthread_mutex_lock(&tier->lock);
   if (!tier->asked && store->options.built_in) {
-    size_t bytes = 0;
-    const void *memory = store->options.built_in(store->options.built_in_user, &bytes);
-    const char *damage = memory ? rs_pack_view(&tier->built_in.pack, memory, bytes) : NULL;
+    rs_source bytes;
+    bool there = store->options.built_in(store->options.built_in_user, &bytes);
+    const char *damage = there ? rs_pack_view_source(&tier->built_in.pack, &bytes) : NULL;
     if (damage)
       rs_log_line(&store->options.log, ROWSCAN_LOG_WARNING, "the kernels inside of the library are not used: %s",
                   damage);
-    else if (memory && !(tier->built_in.path = strdup("inside of the library")))
+    else if (there && !(tier->built_in.path = strdup("inside of the library")))
       rs_pack_close(&tier->built_in.pack);
   }
   tier->asked = true;

@@ -7,14 +7,9 @@
 
 #include "squeeze.h"
 
-enum { RECENT = 7, UNIT = 16 };
+enum { RECENT = sizeof((rs_expansion *)0)->recent / sizeof(size_t), UNIT = 16 };
 
-typedef struct reader {
-  const unsigned char *at, *end;
-  bool failed; /* it ended too early, or a number is too large */
-} reader;
-
-static unsigned next_byte(reader *from) {
+static unsigned next_byte(rs_expansion *from) {
   if (from->at < from->end)
     return *from->at++;
   from->failed = true;
@@ -22,7 +17,7 @@ static unsigned next_byte(reader *from) {
 }
 
 /* in_token: what the token has; all of it if it is less than `most`. */
-static size_t read_length(reader *from, unsigned in_token, unsigned most) {
+static size_t read_length(rs_expansion *from, unsigned in_token, unsigned most) {
   size_t length = in_token;
   unsigned more = in_token == most ? 255 : 0;
   while (more == 255) {
@@ -32,7 +27,7 @@ static size_t read_length(reader *from, unsigned in_token, unsigned most) {
   return length;
 }
 
-static size_t read_distance(reader *from) {
+static size_t read_distance(rs_expansion *from) {
   enum { MOST_BITS = 35 };
   uint64_t number = 0;
   unsigned byte = 128;
@@ -44,8 +39,8 @@ static size_t read_distance(reader *from) {
   return (size_t)(number & 1 ? number / 2 : number / 2 * UNIT);
 }
 
-static size_t take_distance(reader *from, unsigned which, size_t recent[RECENT]) {
-  size_t distance = which ? recent[which - 1] : read_distance(from);
+static size_t take_distance(rs_expansion *from, unsigned which) {
+  size_t *recent = from->recent, distance = which ? recent[which - 1] : read_distance(from);
   for (unsigned q = which ? which - 1 : RECENT - 1; q > 0; q--)
     recent[q] = recent[q - 1];
   recent[0] = distance;
@@ -71,27 +66,42 @@ static void copy(unsigned char *to, size_t distance, size_t length) {
   memcpy(to, to - distance, length);
 }
 
+/* A step: false: there is no such. */
+static bool expand_step(rs_expansion *all) {
+  unsigned token = next_byte(all), which = token >> 3 & 7;
+  size_t literals = read_length(all, token >> 6, 3), room = all->count - all->done;
+  size_t left = (size_t)(all->end - all->at);
+  unsigned char *to = all->to + all->done;
+  if (all->failed || literals > room || literals > left)
+    return false;
+  if (!move(to, all->at, literals, left < room ? left : room))
+    memcpy(to, all->at, literals);
+  all->at += literals;
+  all->done += literals;
+  if (literals == room)
+    return true;
+  size_t length = (which ? 2 : 4) + read_length(all, token & 7, 7), distance = take_distance(all, which);
+  to += literals;
+  room -= literals;
+  if (all->failed || !distance || distance > all->done || length > room)
+    return false;
+  if (distance < AT_ONCE || !move(to, to - distance, length, room))
+    copy(to, distance, length);
+  all->done += length;
+  return true;
+}
+
+rs_expansion rs_expand_begin(unsigned char *to, size_t count, const unsigned char *squeezed, size_t size) {
+  return (rs_expansion){.to = to, .count = count, .at = squeezed, .end = squeezed + size};
+}
+
+bool rs_expand_until(rs_expansion *all, size_t bytes) {
+  while (all->done < bytes && !all->failed)
+    all->failed = all->done == all->count || !expand_step(all);
+  return !all->failed;
+}
+
 bool rs_expand(unsigned char *to, size_t count, const unsigned char *squeezed, size_t size) {
-  reader from = {squeezed, squeezed + size, false};
-  size_t recent[RECENT] = {0}, done = 0;
-  while (done < count && !from.failed) {
-    unsigned token = next_byte(&from), which = token >> 3 & 7;
-    size_t literals = read_length(&from, token >> 6, 3);
-    size_t left = (size_t)(from.end - from.at), room = count - done;
-    if (from.failed || literals > room || literals > left)
-      return false;
-    if (!move(to + done, from.at, literals, left < room ? left : room))
-      memcpy(to + done, from.at, literals);
-    from.at += literals;
-    done += literals;
-    if (done == count)
-      break;
-    size_t length = (which ? 2 : 4) + read_length(&from, token & 7, 7), distance = take_distance(&from, which, recent);
-    if (from.failed || !distance || distance > done || length > count - done)
-      return false;
-    if (distance < AT_ONCE || !move(to + done, to + done - distance, length, count - done))
-      copy(to + done, distance, length);
-    done += length;
-  }
-  return !from.failed && done == count && from.at == from.end;
+  rs_expansion all = rs_expand_begin(to, count, squeezed, size);
+  return rs_expand_until(&all, count) && all.at == all.end;
 }

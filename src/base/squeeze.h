@@ -19,7 +19,23 @@
 /* To be freed; NULL: out of memory, or 2 GB and more. */
 unsigned char *rs_squeeze(const unsigned char *bytes, size_t count, size_t *squeezed);
 
-/* So many bytes, which are all that was squeezed. False: they are not what rs_squeeze makes of so many. */
+/*
+ * Bytes that are expanded from the first one on, as far as they are asked for. to: room for all of them, `count`, which
+ * stays in its place.
+ */
+typedef struct rs_expansion {
+  unsigned char *to;
+  size_t count, done;
+  const unsigned char *at, *end; /* of what was squeezed, what is left */
+  size_t recent[7];
+  bool failed;
+} rs_expansion;
+rs_expansion rs_expand_begin(unsigned char *to, size_t count, const unsigned char *squeezed, size_t size);
+
+/* Expands so many bytes, or more. False: this, or a call before, found what rs_squeeze does not make of `count`. */
+bool rs_expand_until(rs_expansion *all, size_t bytes);
+
+/* All at once. False: they are not what rs_squeeze makes of so many. */
 bool rs_expand(unsigned char *to, size_t count, const unsigned char *squeezed, size_t size);
 
 #endif

@@ -91,9 +91,9 @@ static const char *find_packs(char path[PATH_MAX]) {
 }
 
 /* Kernels inside of the library, of the GPU's generation. */
-static const void *built_in(void *user, size_t *bytes) {
+static bool built_in(void *user, rs_source *pack) {
   const rowscan_context *context = user;
-  return rs_builtin_pack(rs_arch_generation(context->gpu.device.arch), bytes);
+  return rs_builtin_pack(rs_arch_generation(context->gpu.device.arch), pack);
 }
 
 /* The host engine compiles nothing: what it may be asked of the cache later opens it then. */

@@ -66,38 +66,124 @@ static int choose_generations(rowscan_context *context, generations *all, int co
   return 0;
 }
 
-/* Entries of the last generation have PTX too, for GPUs that are newer than all. */
-static unsigned char *squeezed_pack(rowscan_context *context, const char *arch, size_t *bytes, size_t *size) {
-  const int newest = atoi(arch + 3) == rs_arch_generation(INT32_MAX);
+/* Bytes of a pack that are squeezed one after another, in the order of `rank`. */
+typedef struct range {
+  uint64_t offset, bytes;
+  int rank;
+} range;
+
+/* A generation's. */
+typedef struct generation {
   void *pack;
+  unsigned char *squeezed;
+  size_t bytes, size;
+  range *ranges;
+  size_t count;
+} generation;
+
+/* The first call of a process expands what comes before its kernel: so those that are asked for most come first. */
+static int rank_of(const char *key) {
+  int op = 0, segmented = strstr(key, "\nsegments=") != NULL, of_f32 = strstr(key, "acc=f32\n") != NULL;
+  char name[64];
+  for (; rowscan_op_name((rowscan_op)op) && op < 64; op++) {
+    snprintf(name, sizeof name, "op=%s\n", rowscan_op_name((rowscan_op)op));
+    if (strstr(key, name))
+      break;
+  }
+  return segmented << 16 | op << 8 | !of_f32;
+}
+
+static int by_rank(const void *one, const void *other) {
+  const range *a = one, *b = other;
+  return a->rank != b->rank ? (a->rank > b->rank) - (a->rank < b->rank)
+                            : (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+static uint64_t number_at(const void *at, int bytes) {
+  uint64_t number = 0;
+  for (int i = bytes - 1; i >= 0; i--)
+    number = number << 8 | ((const unsigned char *)at)[i];
+  return number;
+}
+
+/* A pack, as cache/README.md has it: its header, entries, its index and a digest. */
+enum { HEADER = 16, AT_COUNT = 12, ITEM = 48, AT_OFFSET = 32, AT_BYTES = 40, DIGEST = 16, ENTRY_HEADER = 32 };
+
+/* Header and index, then entries. */
+static bool find_ranges(generation *g) {
+  const char *pack = g->pack;
+  size_t entries = (size_t)number_at(pack + AT_COUNT, 4), tail = entries * ITEM + DIGEST, all = HEADER + tail;
+  g->count = entries + 2;
+  g->ranges = calloc(g->count, sizeof *g->ranges);
+  if (!g->ranges || all > g->bytes)
+    return false;
+  g->ranges[0] = (range){0, HEADER, -2};
+  g->ranges[1] = (range){g->bytes - tail, tail, -1};
+  for (size_t i = 0; i < entries; i++) {
+    const char *item = pack + g->bytes - tail + i * ITEM;
+    uint64_t offset = number_at(item + AT_OFFSET, 8), bytes = number_at(item + AT_BYTES, 8);
+    g->ranges[i + 2] = (range){offset, bytes, rank_of(pack + offset + ENTRY_HEADER)};
+    all += (size_t)bytes;
+  }
+  qsort(g->ranges, g->count, sizeof *g->ranges, by_rank);
+  return all == g->bytes;
+}
+
+static bool squeeze_ranges(generation *g) {
+  unsigned char *in_order = malloc(g->bytes);
+  size_t at = 0;
+  for (size_t i = 0; i < g->count && in_order; at += g->ranges[i++].bytes)
+    memcpy(in_order + at, (char *)g->pack + g->ranges[i].offset, g->ranges[i].bytes);
+  g->squeezed = in_order ? rs_squeeze(in_order, g->bytes, &g->size) : NULL;
+  free(in_order);
+  return g->squeezed != NULL;
+}
+
+/* Entries of the last generation have PTX too, for GPUs that are newer than all. */
+static bool make_generation(rowscan_context *context, const char *arch, generation *g) {
+  const int newest = atoi(arch + 3) == rs_arch_generation(INT32_MAX);
   rowscan_cache_exported exported = ROWSCAN_INFO(rowscan_cache_exported);
   if (rowscan_cache_export_memory(
           context, ROWSCAN_CACHE_FILTER(.archs = &arch, .arch_count = 1, .spec = "universal=1", .without_ptx = !newest),
-          &pack, bytes, &exported))
-    return NULL;
-  unsigned char *squeezed = rs_squeeze(pack, *bytes, size);
-  printf("%s: %lld universal kernels, %zu bytes, squeezed to %zu\n", arch, (long long)exported.entries, *bytes, *size);
-  rowscan_free(pack);
-  return squeezed;
+          &g->pack, &g->bytes, &exported) ||
+      !find_ranges(g) || !squeeze_ranges(g))
+    return false;
+  printf("%s: %lld universal kernels, %zu bytes, squeezed to %zu\n", arch, (long long)exported.entries, g->bytes,
+         g->size);
+  return true;
+}
+
+static void write_generations(FILE *file, int count, const char *const *archs, const generation *all) {
+  put_number(file, (uint64_t)count);
+  for (int i = 0; i < count; i++) {
+    put_number(file, (uint64_t)atoi(archs[i] + 3));
+    put_number(file, all[i].bytes);
+    put_number(file, all[i].size);
+    put_number(file, all[i].count);
+  }
+  for (int i = 0; i < count; i++)
+    for (size_t k = 0; k < all[i].count; k++) {
+      put_number(file, all[i].ranges[k].offset);
+      put_number(file, all[i].ranges[k].bytes);
+    }
+  for (int i = 0; i < count; i++)
+    fwrite(all[i].squeezed, 1, all[i].size, file);
 }
 
 static int write_all(rowscan_context *context, FILE *file, int count, const char *const *archs) {
-  unsigned char *data[MOST];
-  size_t bytes[MOST], size[MOST];
-  put_number(file, (uint64_t)count);
+  generation all[MOST] = {{0}};
+  int status = 0;
+  for (int i = 0; i < count && !status; i++)
+    if (!make_generation(context, archs[i], &all[i]))
+      status = fail(archs[i]);
+  if (!status)
+    write_generations(file, count, archs, all);
   for (int i = 0; i < count; i++) {
-    data[i] = squeezed_pack(context, archs[i], &bytes[i], &size[i]);
-    if (!data[i])
-      return fail(archs[i]);
-    put_number(file, (uint64_t)atoi(archs[i] + 3));
-    put_number(file, bytes[i]);
-    put_number(file, size[i]);
+    rowscan_free(all[i].pack);
+    free(all[i].squeezed);
+    free(all[i].ranges);
   }
-  for (int i = 0; i < count; i++) {
-    fwrite(data[i], 1, size[i], file);
-    free(data[i]);
-  }
-  return 0;
+  return status;
 }
 
 int main(int argc, char **argv) {

@@ -1012,10 +1012,17 @@ typedef struct linked {
   int asked;
 } linked;
 
-static const void *give_linked(void *user, size_t *bytes) {
+static bool read_linked(void *user, void *to, uint64_t offset, size_t bytes) {
+  linked *own = user;
+  ck_assert(offset <= own->bytes && bytes <= own->bytes - offset);
+  memcpy(to, own->pack + offset, bytes);
+  return true;
+}
+
+static bool give_linked(void *user, rs_source *pack) {
   linked *own = user;
   own->asked++;
-  *bytes = own->bytes;
+  *pack = (rs_source){read_linked, own, own->bytes};
   return own->pack;
 }
 
