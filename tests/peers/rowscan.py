@@ -41,7 +41,7 @@ class Failed(RuntimeError):
 class Library:
     def __init__(self, engine):
         os.environ.setdefault("ROWSCAN_COMPILE", "now")  # what is timed is each length's own kernel
-        self.lib = c.CDLL(os.environ.get("ROWSCAN_LIB", "librowscan.so.0"))
+        self.lib = c.CDLL(os.environ.get("ROWSCAN_LIB", "librowscan.so.1"))
         self.lib.rowscan_last_error.restype = c.c_char_p
         self.lib.rowscan_version.restype = c.c_char_p
         self.context = c.c_void_p()
@@ -57,11 +57,11 @@ class Library:
 
 
 class Plan:
-    """One variant of a cell, made ready. A plan is called with addresses and a stream."""
+    """One variant of a cell, made ready. A plan is called with addresses and a stream. op: as rowscan_op numbers it."""
 
-    def __init__(self, library, cell, variant):
+    def __init__(self, library, cell, variant, op=0):
         self.library, self.plan = library, c.c_void_p()
-        spec = Spec(size=c.sizeof(Spec), type=TYPES[cell.type], out=TYPES[cell.out], length=cell.length)
+        spec = Spec(size=c.sizeof(Spec), op=op, type=TYPES[cell.type], out=TYPES[cell.out], length=cell.length)
         spec.acc = TYPES[cell.acc] if cell.acc else 0
         spec.flags = {"exclusive": EXCLUSIVE, "reverse": REVERSE}.get(variant, 0)
         spec.mask_mode = SELECT if variant == "masked" else 0
