@@ -509,8 +509,9 @@ typedef struct rowscan_options {
    * first asked for kernels or for the cache. Files opened for writing never get descriptor 0, 1 or 2. */
   const char *cache_dir;
   int cache_off; /* not 0: keep nothing on disk. Packs are still read. $ROWSCAN_CACHE=off sets it */
-  /* Not 0: never compile. A missing kernel is NOT_CACHED, unless a kernel for any length can replace it. Needs no
-   * directory: a missing one causes no warning. $ROWSCAN_CACHE=only sets it, $ROWSCAN_CACHE=off,only sets both. */
+  /* Not 0: never compile. A missing kernel is NOT_CACHED, unless a kernel for any length or a universal one can
+   * replace it. Needs no directory: a missing one causes no warning. $ROWSCAN_CACHE=only sets it,
+   * $ROWSCAN_CACHE=off,only sets both. */
   int cache_only;
   /* Packs to read besides the cache: files, and directories of *.pack, separated by colons. Default:
    * $ROWSCAN_CACHE_PACKS. The packs that came with the library follow: those in the directory rowscan-packs beside the
@@ -594,7 +595,8 @@ typedef struct rowscan_options {
  * `compile`. Each length has its own kernels, which NVRTC compiles once, in 100 to 600 ms, and the cache keeps. If a
  * run's own kernel is missing,
  *   - COMPILE_BACKGROUND uses another one, with the same bits: a kernel for any length (see ROWSCAN_ANY_LENGTH) that
- *     the cache or a pack has, else a universal kernel, which takes two to ten times as long. A library that was built
+ *     the cache or a pack has, else a universal kernel, which takes twice to four times as long, and some shapes
+ *     longer (docs/performance.md). A library that was built
  *     where NVRTC was has universal kernels inside; without them a kernel for any length is compiled, once for each
  *     operator, types and variant, and the run waits. After eight such runs a thread of low priority compiles the
  *     run's own kernel, which later runs use. A graph that was captured before keeps its kernel.

@@ -549,6 +549,8 @@ static int run_with_csv(bench_job *job) {
 static int run_bench(bench_job *job) {
   int device = job->session.device < 0 ? 0 : job->session.device;
   job->host = rowscan_context_engine(job->context) == ROWSCAN_ENGINE_HOST;
+  if (job->host && job->universal)
+    return say_usage("--universal: these are kernels of GPUs, and cells would run on the host engine");
   if (job->host && !job->elements)
     job->elements = HOST_ELEMENTS;
   if (job->elements)

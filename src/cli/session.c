@@ -109,6 +109,9 @@ int archs_read(cli_archs *archs, const char *at) {
     size_t length = strcspn(at, ",");
     if (!is_arch(at, length))
       return say_usage("--arch: '%.*s' is not an architecture such as sm_90", (int)length, at);
+    if (strtoul(at + 3, NULL, 10) < ROWSCAN_OLDEST_ARCH)
+      return say_usage("--arch: %.*s is older than sm_%d, the oldest supported architecture", (int)length, at,
+                       ROWSCAN_OLDEST_ARCH);
     if (!add(archs, at, length))
       return say_usage("--arch: more than %d architectures", ARCHS_MAX);
     if (!at[length])

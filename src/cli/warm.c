@@ -131,10 +131,13 @@ static void print_end(warm_job *job, double seconds, const char *error) {
     json_text(&job->json, "error", error);
     json_number(&job->json, "seconds", seconds);
     json_end(&job->json);
-  } else
-    printf("specs %lld, architectures %d, kernels %lld: %lld compiled, %lld found in the cache; %lld failed; %.1f s\n",
-           (long long)job->count, job->archs.count, (long long)job->kernels, (long long)job->compiled,
+  } else {
+    if (!job->universal)
+      printf("specs %lld, ", (long long)job->count);
+    printf("architectures %d, kernels %lld: %lld compiled, %lld found in the cache; %lld failed; %.1f s\n",
+           job->archs.count, (long long)job->kernels, (long long)job->compiled,
            (long long)(job->kernels - job->compiled), (long long)job->failed, seconds);
+  }
 }
 
 static int warm(warm_job *job, rowscan_context *context) {

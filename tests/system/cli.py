@@ -1417,6 +1417,8 @@ class CommandLine(Case):
         self.usage("warm", "--arch", "sm_90", words=["FILE"])
         self.usage("warm", "in.npy", words=["--arch"])
         self.usage("warm", "--arch", "90", "in.npy", words=["--arch"])
+        self.usage("warm", "--arch", "sm_90,sm_70", "--universal", words=["--arch: sm_70 is older than sm_75"])
+        self.usage("bench", "--universal", "--engine", "host", words=["--universal", "GPUs"])
         self.usage("warm", "--arch", "sm_90", "--jobs", "-1", "in.npy", words=["--jobs", "-1"])
         self.usage("source", "--arch", "all", "--length", "5", words=["--arch"])
         self.usage("source", "--json", "--length", "5", words=["--json"])
