@@ -225,7 +225,7 @@ static void print_reason(const cache_job *job, const rowscan_cache_reason *reaso
   else if (reason->nearest)
     print_found("miss: the nearest entry, ", reason->nearest, reason->pack, ", differs in:", "");
   else
-    printf("miss: the cache is empty%s\n", job->info.packs ? ", and no pack has a sound entry" : "");
+    printf("miss: the cache has no kernel of one scan%s\n", job->info.packs ? ", nor has any pack a sound one" : "");
   for (int i = 0; i < reason->difference_count; i++) {
     const rowscan_cache_difference *one = &reason->differences[i];
     say_line("  %-10s %s, not %s", one->field, one->found ? one->found : "(none)", one->asked ? one->asked : "(none)");

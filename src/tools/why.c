@@ -119,7 +119,13 @@ static int distance_of(const rs_key_fields *asked, const rs_key_fields *found) {
   return rs_key_differences(asked, found, NULL) + (same ? 0 : 2 * RS_KEY_FIELDS);
 }
 
+static bool is_universal(const rs_key_fields *key) {
+  return rs_key_value(key, "universal") != NULL;
+}
+
 static void compare(wanted *entry, const rs_store_item *item, rs_key_fields *key) {
+  if (is_universal(key) != is_universal(&entry->asked.key))
+    return; /* near to no scan, or to all */
   int distance = distance_of(&entry->asked.key, key);
   if (entry->nearest.key.text &&
       (distance > entry->distance || (distance == entry->distance && item->used <= entry->used)))

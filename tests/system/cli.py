@@ -2359,7 +2359,7 @@ class Cache(Case):
         self.env["ROWSCAN_CACHE"] = "on"
         self.rowscan("cache", "clear")
         self.assertEqual(self.rowscan("cache", "why", "--arch=sm_90", "length=100")[0],
-                         "".join(f"sm_90 short, {kernel}: miss: the cache is empty\n" for kernel in names))
+                         "".join(f"sm_90 short, {kernel}: miss: the cache has no kernel of one scan\n" for kernel in names))
 
     def test_numbers_that_do_not_fit(self):
         for option, most in ("--limit", "2^63 - 1"), ("--jobs", "2^31 - 1"):
@@ -2640,7 +2640,7 @@ class Cache(Case):
         self.rowscan("cache", "export", "--spec", f"{length} {kernel}", "y.pack")
         self.flip("y.pack")
         self.env.update(ROWSCAN_CACHE_PACKS=self.path("y.pack"), ROWSCAN_CACHE_DIR=self.path("other"))
-        self.assertIn(": miss: the cache is empty, and no pack has a sound entry\n",
+        self.assertIn(": miss: the cache has no kernel of one scan, nor has any pack a sound one\n",
                       self.rowscan("cache", "why", "--arch=sm_90", "length=102")[0])
 
     def test_only(self):
