@@ -33,25 +33,20 @@ template <bool YES, class A, class B> struct Either { using type = A; };
 template <class A, class B> struct Either<false, A, B> { using type = B; };
 
 // An element from the low bits of a word, and to them.
-template <class T, class B> RS_DEVICE T from_bits(B bits) {
+template <class T> union WordOf {
   using W = typename Word<sizeof(T)>::type;
-  union Both {
-    W word;
-    T element;
-    RS_METHOD Both() {
-    }
-  } both;
-  both.word = (W)bits;
+  W word;
+  T element;
+  RS_METHOD WordOf() {
+  }
+};
+template <class T, class B> RS_DEVICE T from_bits(B bits) {
+  WordOf<T> both;
+  both.word = (typename WordOf<T>::W)bits;
   return both.element;
 }
 template <class B, class T> RS_DEVICE B to_bits(T element) {
-  using W = typename Word<sizeof(T)>::type;
-  union Both {
-    W word;
-    T element;
-    RS_METHOD Both() {
-    }
-  } both;
+  WordOf<T> both;
   both.element = element;
   return (B)both.word;
 }

@@ -20,8 +20,8 @@ import time
 from dataclasses import dataclass
 
 FLOATS, WHOLE = ("f16", "bf16", "f32", "f64"), ("i8", "u8", "i16", "i32", "i64", "bool")
-OPS = {"sum": FLOATS + WHOLE, "prod": ("f32", "f64", "i32", "i64"), "max": FLOATS + WHOLE[:5], "min": FLOATS + WHOLE[:5],
-       "logsumexp": ("f32", "f64")}
+OPS = {"sum": FLOATS + WHOLE, "prod": ("f32", "f64", "i32", "i64"), "max": FLOATS + WHOLE[:5],
+       "min": FLOATS + WHOLE[:5], "logsumexp": ("f32", "f64")}
 
 
 @dataclass(frozen=True)

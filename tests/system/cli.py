@@ -2359,7 +2359,8 @@ class Cache(Case):
         self.env["ROWSCAN_CACHE"] = "on"
         self.rowscan("cache", "clear")
         self.assertEqual(self.rowscan("cache", "why", "--arch=sm_90", "length=100")[0],
-                         "".join(f"sm_90 short, {kernel}: miss: the cache has no kernel of one scan\n" for kernel in names))
+                         "".join(f"sm_90 short, {kernel}: miss: the cache has no kernel of one scan\n"
+                                 for kernel in names))
 
     def test_numbers_that_do_not_fit(self):
         for option, most in ("--limit", "2^63 - 1"), ("--jobs", "2^31 - 1"):
