@@ -30,7 +30,7 @@ enum {
   RS_IS_BOOL
 };
 
-// What a further input is; of its roles in one operator the later ones are asked for first. And what an output shows.
+// What a further input is; of its roles in one operator the later ones are asked for first.
 enum {
   RS_IS_NONE,
   RS_IS_FACTOR,     // the coefficients
@@ -47,6 +47,7 @@ enum {
 // multiplies them, and from RS_TAKES_FURTHER on of a further input.
 enum { RS_TAKES_SEGMENTS, RS_TAKES_MASK, RS_TAKES_NAN, RS_TAKES_NUMBERS, RS_TAKES_MULTIPLIER, RS_TAKES_FURTHER };
 #define RS_MOST_TAKES (5 + RS_MOST_MORE)
+// What an output shows.
 enum { RS_SHOWS_TOTAL, RS_SHOWS_WEIGHED, RS_SHOWS_CHOSEN, RS_SHOWS_RETURNS, RS_SHOWS_GRADIENT };
 
 // Which elements of an array count as true, and which are no numbers, by their bits.

@@ -161,8 +161,8 @@ template <class P, int N> struct UniversalWarp {
     return reinterpret_cast<u8 **>(shared_byte(room + terms.begins_at[a]))[r];
   }
   // Digits of the counter of tiles, and the prefix that each has led to; after the last digit, the prefix through a
-  // piece, and that before all tiles. There they lie, not in registers: a word that these have no room for is read
-  // behind all that is on its way from memory.
+  // piece, and that before all tiles. They lie in shared memory, not in registers: registers that are spilled are
+  // loaded behind all fetches that are under way.
   RS_METHOD Acc &digit(int d) const {
     return reinterpret_cast<Acc *>(shared_byte(room + terms.digits_at))[(d << (6 - log)) + ((int)lane_index() >> log)];
   }

@@ -51,17 +51,6 @@ template <class B, class T> RS_DEVICE B to_bits(T element) {
   return (B)both.word;
 }
 
-template <class T, int N, class B, class A> RS_DEVICE void widen_as(const B *bits, A *x) {
-#pragma unroll
-  for (int j = 0; j < N; j++)
-    x[j] = widen<A>(from_bits<T>(bits[j]));
-}
-template <class T, int N, class B, class A> RS_DEVICE void narrow_as(const A *x, B *bits) {
-#pragma unroll
-  for (int j = 0; j < N; j++)
-    bits[j] = to_bits<B>(Narrow<T>::from(x[j]));
-}
-
 // f.of<T>() of the type T that numbers of type A come from: those of 32 bits from types of 32 bits at most. Whatever
 // the type, there is one: what one way left as it was before, the compiler would keep for all the others.
 template <class A, class F> RS_DEVICE void each_type(int type, const F &f) {
@@ -108,50 +97,38 @@ template <class A, class F> RS_DEVICE void each_narrow_type(int type, int bytes,
   }
 }
 
-// Of bits of N elements of a type, numbers of type A; and back, of as many bytes as a number has.
-template <int N, class B, class A> struct WidenBits {
-  const B *bits;
+// Of the bits of an element of a type, a number of type A; and back, of as many bytes as a number has.
+template <class B, class A> struct WidenBits {
+  B bits;
   A *x;
   template <class T> RS_METHOD void of() const {
-    widen_as<T, N>(bits, x);
+    *x = widen<A>(from_bits<T>(bits));
   }
 };
-template <int N, class B, class A> struct NarrowBits {
-  const A *x;
+template <class B, class A> struct NarrowBits {
+  A x;
   B *bits;
   template <class T> RS_METHOD void of() const {
-    narrow_as<T, N>(x, bits);
+    *bits = to_bits<B>(Narrow<T>::from(x));
   }
 };
-template <int N, class B, class A> RS_DEVICE void widen_here(int type, const B *bits, A *x) {
-  each_type<A>(type, WidenBits<N, B, A>{bits, x});
-}
-template <int N, class B, class A> RS_DEVICE void narrow_here(int type, const A *x, B *bits) {
-  each_narrow_type<A>(type, sizeof(A), NarrowBits<N, B, A>{x, bits});
-}
-
-// The same of one, called.
 template <class B, class A> RS_CALLED A widened(int type, B bits) {
   A x;
-  widen_here<1>(type, &bits, &x);
+  each_type<A>(type, WidenBits<B, A>{bits, &x});
   return x;
 }
 template <class B, class A> RS_CALLED B narrowed(int type, A x) {
   B bits{};
-  narrow_here<1>(type, &x, &bits);
+  each_narrow_type<A>(type, sizeof(A), NarrowBits<B, A>{x, &bits});
   return bits;
 }
 template <int N, class B, class A> RS_DEVICE void widen_all(int type, const B *bits, A *x) {
-  if constexpr (N == 1)
-    *x = widened<B, A>(type, *bits);
-  else
-    widen_here<N>(type, bits, x);
+  static_assert(N == 1, "more elements are a lane's");
+  *x = widened<B, A>(type, *bits);
 }
 template <int N, class B, class A> RS_DEVICE void narrow_all(int type, const A *x, B *bits) {
-  if constexpr (N == 1)
-    *bits = narrowed<B, A>(type, *x);
-  else
-    narrow_here<N>(type, x, bits);
+  static_assert(N == 1, "more elements are a lane's");
+  *bits = narrowed<B, A>(type, *x);
 }
 
 // A lane's elements on their way in and out: where they are, and their words, if they are packed, or else the bits of

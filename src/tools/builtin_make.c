@@ -85,7 +85,7 @@ typedef struct generation {
 static int rank_of(const char *key) {
   int op = 0, segmented = strstr(key, "\nsegments=") != NULL, of_f32 = strstr(key, "acc=f32\n") != NULL;
   char name[64];
-  for (; rowscan_op_name((rowscan_op)op) && op < 64; op++) {
+  for (; op < 64; op++) {
     snprintf(name, sizeof name, "op=%s\n", rowscan_op_name((rowscan_op)op));
     if (strstr(key, name))
       break;

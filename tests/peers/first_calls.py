@@ -6,7 +6,7 @@ the clock on the wall, from the call until its result is there, in a fresh proce
 prints a line for each: who, calls, ms: all, median, nine in ten, most. With rowscan a call makes a plan and runs it;
 with torch it is the expression that users write. What is made for all calls, such as the context, comes before.
 
---nvrtc none: NVRTC is not to be found, and the cache is off; background: as a program has it, with an empty cache.
+--nvrtc none: NVRTC is not to be found; background: it compiles beside the calls. The cache is off in both.
 Results are compared after all are timed. On a CPU, where the script can be tried, by the host engine."""
 
 import argparse
